@@ -1,0 +1,140 @@
+# Everything a person or CI runs. Each target sets up what it needs in .venv, once.
+#
+#   PYTHON=python3.12      the interpreter the virtual environment is made from
+#   WITHOUT_DURABLE=1      install without durable-rules (no C compiler here): reference evaluator
+#   WITH_TORCH=1           add torch, as pinned in constraints-dev.txt, for the tensor tests
+#   ARGS="-k tree -x"      more arguments for pytest
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# Where this is set, an editable install would compile every module anew at every start.
+unexport PYTHONDONTWRITEBYTECODE
+
+PYTHON ?= python3
+WITHOUT_DURABLE ?=
+WITH_TORCH ?=
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+RUN := $(VENV)/.installed
+DEV := $(VENV)/.installed-dev $(if $(WITH_TORCH),$(VENV)/.installed-torch)
+EXAMPLE := facts/examples/slow_steps.json
+
+.PHONY: help setup dev demo test quick lint fix types arch kb check bench wheel smoke clean
+
+help: ## what can be made
+	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+# ---- set up -------------------------------------------------------------------------------------
+
+setup: $(RUN) ## the virtual environment with ModelMedic in it (editable)
+
+dev: $(DEV) ## the same, and the development tools
+
+# Any failure below prints what to do about it: this is the first thing a newcomer meets.
+$(RUN): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  found=$$($(PYTHON) --version 2>/dev/null) || found="no working Python"; \
+	  echo "make: '$(PYTHON)' is $$found; ModelMedic needs Python 3.11 or later. Name one:" \
+	    "make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 2; }
+ifndef WITHOUT_DURABLE
+	@$(PYTHON) -c 'import os, shutil, sys, sysconfig as s; \
+	  cc = os.environ.get("CC", "").split()[:1] or (s.get_config_var("CC") or "cc").split()[:1]; \
+	  header = os.path.join(s.get_path("include"), "Python.h"); \
+	  sys.exit(sys.version_info < (3, 13) and not (shutil.which(cc[0]) and os.path.exists(header)))' || { \
+	  echo "make: durable-rules is built from source: install a C compiler and the Python headers" \
+	    "(Debian: apt install gcc python3-dev), or run 'make WITHOUT_DURABLE=1 $(MAKECMDGOALS)'" \
+	    "to use the slower reference evaluator." >&2; exit 2; }
+endif
+	@echo "make: installing ModelMedic in $(VENV)" >&2
+	@$(PYTHON) -m venv $(VENV) || { \
+	  echo "make: no virtual environment could be made (Debian: apt install python3-venv)" >&2; exit 2; }
+ifdef WITHOUT_DURABLE
+	@$(BIN)/python -c 'import tomllib; \
+	  names = tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]; \
+	  print(*(n for n in names if not n.startswith("durable-rules")), sep="\n")' > $(VENV)/without.txt
+	@$(PIP) install -c constraints-dev.txt -r $(VENV)/without.txt
+	@$(PIP) install --no-deps -e .
+else
+	@$(PIP) install -c constraints-dev.txt -e .
+endif
+	@touch $@
+
+# pip takes the requirements of the `dev` extra from here, not by installing ".[dev]", so that an
+# environment made with WITHOUT_DURABLE stays one.
+$(VENV)/.installed-dev: $(RUN) constraints-dev.txt
+	@echo "make: installing the development tools in $(VENV)" >&2
+	@$(BIN)/python -c 'import tomllib; \
+	  project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	  print(*project["optional-dependencies"]["dev"], sep="\n")' > $(VENV)/dev.txt
+	@$(PIP) install -c constraints-dev.txt -r $(VENV)/dev.txt
+	@touch $@
+
+$(VENV)/.installed-torch: $(VENV)/.installed-dev
+	@$(PIP) install -c constraints-dev.txt torch
+	@touch $@
+
+# ---- use ----------------------------------------------------------------------------------------
+
+demo: $(RUN) ## the main job on a real example: a fine-tuning run with slow steps
+	@echo '$$ diagnose --facts $(EXAMPLE)'
+	@rc=0; $(BIN)/diagnose --facts $(EXAMPLE) || rc=$$?; case $$rc in \
+	  0) echo "diagnose ended with 0: it found nothing at or above 'error'." ;; \
+	  1) echo "diagnose ended with 1: it found something at or above 'error', as it should here." ;; \
+	  *) echo "diagnose ended with $$rc: that is a failure, not a finding." >&2; exit $$rc ;; esac
+
+# ---- develop ------------------------------------------------------------------------------------
+
+test: $(DEV) ## all tests
+	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+
+quick: $(DEV) ## the tests that take no seconds
+	$(BIN)/pytest -n auto --dist loadgroup -m 'not slow and not bench' $(ARGS)
+
+lint: $(DEV) ## style, likely bugs, formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+fix: $(DEV) ## repair what lint can repair
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(DEV) ## mypy --strict
+	$(BIN)/mypy
+
+arch: $(DEV) ## import directions and layout
+	$(BIN)/pytest -q tests/architecture
+
+kb: $(DEV) ## the knowledge: lint, then its own tests
+	$(BIN)/diagnose kb lint
+	$(BIN)/diagnose kb test
+
+check: lint types arch kb smoke test ## everything that CI runs
+
+bench: $(DEV) ## the measurements
+	$(BIN)/pytest -m bench -s $(ARGS)
+
+wheel: $(DEV) ## build dist/modelmedic-*.whl
+	rm -rf dist
+	$(BIN)/python -m build --wheel --outdir dist .
+
+smoke: wheel ## install the wheel in an empty environment and run the main job there
+	@work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; \
+	$(PYTHON) -m venv "$$work/venv"; \
+	"$$work/venv/bin/python" -m pip --disable-pip-version-check --quiet install \
+	  -c constraints-dev.txt dist/modelmedic-*.whl; \
+	mkdir "$$work/elsewhere"; cp $(EXAMPLE) "$$work/elsewhere/facts.json"; cd "$$work/elsewhere"; \
+	rc=0; "$$work/venv/bin/diagnose" --facts facts.json --format json -o report.json || rc=$$?; \
+	echo "diagnose, installed from the wheel, ended with $$rc"; test "$$rc" -eq 1; \
+	"$$work/venv/bin/python" -c 'import json; \
+	  report = json.load(open("report.json", encoding="utf-8")); \
+	  print(report["schema"], *(d["id"] for d in report["diagnoses"]), sep="\n  ")'
+
+clean: ## remove what make made
+	rm -rf $(VENV) dist build .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

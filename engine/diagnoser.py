@@ -1,0 +1,158 @@
+"""The embedding API: load knowledge once, diagnose many times.
+
+>>> from modelmedic.engine import Diagnoser
+>>> doctor = Diagnoser.load()
+>>> report = doctor.diagnose([])
+>>> report.status
+'clear'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from ..facts import Fact, Problem
+from ..facts.fact import canonical
+from .evaluation import Evaluator
+from .explain import Explanations
+from .findings import findings, messages
+from .inference.derivation import Backend, Derivation
+from .inference.select import choose_backend
+from .knowledge_base import VERSION, KnowledgeBase
+from .plan import Planner
+from .report import Report
+from .why_not import WhyNot, nearest
+from .why_not import plain as way_plain
+
+TOOL: Mapping[str, str] = {"name": "modelmedic", "version": VERSION}
+
+
+class Diagnoser:
+    """Diagnoses facts against one knowledge base. Immutable; threads may share it."""
+
+    def __init__(self, base: KnowledgeBase, backend: Backend, notice: str = "") -> None:
+        self.base = base
+        self.backend = backend
+        self.notice = notice
+
+    @staticmethod
+    def load(
+        overlays: Sequence[Path] = (),
+        *,
+        engine: Literal["auto", "durable", "reference"] = "auto",
+        cache: Path | None = None,
+    ) -> Diagnoser:
+        """A diagnoser on the shipped knowledge with overlays.
+
+        ``engine`` chooses the inference backend; ``auto`` takes durable-rules where it can be
+        imported, else the reference evaluator, and says so in :attr:`notice`. ``cache`` is a folder
+        for compiled knowledge. Raises :class:`ModelMedicError` if the knowledge does not load.
+        """
+        return Diagnoser.of(KnowledgeBase.load(overlays, cache=cache), engine)
+
+    @staticmethod
+    def of(
+        base: KnowledgeBase, engine: Literal["auto", "durable", "reference"] = "auto"
+    ) -> Diagnoser:
+        """A diagnoser on a loaded knowledge base."""
+        backend, notice = choose_backend(base.program, base.defaults, engine)
+        return Diagnoser(base, backend, notice)
+
+    def diagnose(self, facts: Iterable[Fact], problems: Sequence[Problem] = ()) -> Report:
+        """The report on a set of facts. ``problems`` of gathering them are passed on."""
+        return Consultation(self, facts).report(problems)
+
+    def consult(self, facts: Iterable[Fact]) -> Consultation:
+        """The facts with everything that can be asked about them: report, why-not, derivations."""
+        return Consultation(self, facts)
+
+    def what_if(self, facts: Iterable[Fact], change: Iterable[Fact]) -> dict[str, Any]:
+        """What changes if facts are added; a fact about the same key replaces the known one."""
+        before = canonical(facts)
+        changed = tuple(change)
+        kept = [fact for fact in before if not any(self._replaces(new, fact) for new in changed)]
+        old, new = self.diagnose(before), self.diagnose([*kept, *changed])
+        return _difference(old, new)
+
+    def _replaces(self, new: Fact, old: Fact) -> bool:
+        kind = self.base.vocabulary.kinds[new.kind]
+        if new.kind != old.kind or not kind.functional:
+            return False
+        return all(new.get(name) == old.get(name) for name in kind.key)
+
+
+class Consultation:
+    """One set of facts, derived once, and the questions about it."""
+
+    def __init__(self, doctor: Diagnoser, facts: Iterable[Fact]) -> None:
+        self._base = doctor.base
+        given = canonical(facts)
+        self.derivation: Derivation = doctor.backend.derive(given)
+        known = _with_provenance(self.derivation.facts, given)
+        self.evaluator = Evaluator(self._base.program, self._base.defaults, known)
+        derivation = Derivation(known, self.derivation.firings, self.derivation.capped)
+        self.explanations = Explanations(self._base.program, derivation, self.evaluator)
+        self.why_not = WhyNot(self._base.program, self.evaluator)
+        self.facts = known
+
+    def report(self, problems: Sequence[Problem] = ()) -> Report:
+        """The report."""
+        how = self.explanations
+        diagnoses, ruled_out = findings(self._base, self.facts, how)
+        planner = Planner(self._base, self.facts, self.why_not, how)
+        errors = list(problems)
+        if self.derivation.capped:
+            errors.append(Problem("MM301", f"the inference is incomplete: {self.derivation.capped}",
+                                  None, "give fewer facts, or report the rules named"))  # fmt: skip
+        return Report(
+            TOOL,
+            {"version": self._base.version, "digest": self._base.digest,
+             "overlays": list(self._base.overlays)},
+            tuple((how.ids[fact], fact, how.is_derived(fact)) for fact in self.facts),
+            diagnoses,
+            ruled_out,
+            planner.candidates(),
+            planner.steps(),
+            messages(self._base, how),
+            tuple(errors),
+        )  # fmt: skip
+
+    def explain_absence(self, diagnosis: str) -> dict[str, Any]:
+        """Why a diagnosis is not concluded, in plain data: state, and the nearest ways."""
+        holds = any(f.kind == "diagnosis" and f.get("name") == diagnosis and f.get("holds")
+                    for f in self.facts)  # fmt: skip
+        out = next((f for f in self.facts if f.kind == "diagnosis" and f.get("name") == diagnosis
+                    and not f.get("holds")), None)  # fmt: skip
+        ways = nearest(self.why_not.ways(diagnosis))
+        return {
+            "id": diagnosis,
+            "title": self._base.diagnosis(diagnosis)["title"],
+            "concluded": holds,
+            "ruled_out": self.explanations.how(out) if out else [],
+            "ways": [] if holds else [way_plain(w, self.why_not, self.explanations.ids) for w in ways],
+        }
+
+
+def _with_provenance(facts: Sequence[Fact], given: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Backends drop provenance when they merge; take the given facts back."""
+    known = {fact: fact for fact in given}
+    return tuple(known.get(fact, fact) for fact in facts)
+
+
+def _difference(old: Report, new: Report) -> dict[str, Any]:
+    before = {d.id: d for d in old.diagnoses}
+    after = {d.id: d for d in new.diagnoses}
+    changed = {
+        name: [before[name].confidence, after[name].confidence]
+        for name in sorted(before.keys() & after.keys())
+        if before[name].confidence != after[name].confidence
+    }
+    return {
+        "gained": sorted(after.keys() - before.keys()),
+        "lost": sorted(before.keys() - after.keys()),
+        "unchanged": sorted((after.keys() & before.keys()) - changed.keys()),
+        "confidence": changed,
+        "newly_ruled_out": sorted({r.id for r in new.ruled_out} - {r.id for r in old.ruled_out}),
+    }

@@ -1,0 +1,181 @@
+"""From derived facts to findings: confidence, conflicts, subsumption and order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..facts import Fact
+from .explain import Explanations, Step
+from .knowledge_base import KnowledgeBase
+from .report import SEVERITIES, Diagnosis, Evidence, Message, RuledOut
+
+_KINDS = ("root-cause", "user-code", "escalation", "symptom", "benign")
+_CONFIDENCE = ("possible", "likely", "certain")
+WEAK_FOR_LIKELY = 3
+
+
+def concluded_facts(facts: Iterable[Fact]) -> tuple[dict[str, Fact], dict[str, Fact]]:
+    """Diagnosis facts by id: those that hold, and those that are ruled out."""
+    holds: dict[str, Fact] = {}
+    out: dict[str, Fact] = {}
+    for fact in facts:
+        if fact.kind == "diagnosis":
+            (holds if fact.get("holds") else out)[str(fact.get("name"))] = fact
+    return holds, out
+
+
+def findings(
+    base: KnowledgeBase, facts: Sequence[Fact], explanations: Explanations
+) -> tuple[tuple[Diagnosis, ...], tuple[RuledOut, ...]]:
+    """Concluded diagnoses, most important first, and ruled-out ones by id."""
+    holds, out = concluded_facts(facts)
+    confidences = {name: confidence(explanations.steps(fact)) for name, fact in holds.items()}
+    conflicting = holds.keys() & out.keys()
+    explained_by = _explained_by(base, holds, conflicting, confidences)
+    built = [
+        _diagnosis(base, name, fact, explanations, confidences[name], explained_by,
+                   name in conflicting)
+        for name, fact in holds.items()
+    ]  # fmt: skip
+    ruled_out = [
+        RuledOut(name, base.diagnosis(name)["title"], tuple(explanations.how(fact)))
+        for name, fact in sorted(out.items())
+    ]
+    return tuple(sorted(built, key=_importance)), tuple(ruled_out)
+
+
+def confidence(steps: Iterable[Step]) -> str:
+    """Certain with one decisive rule, likely with one strong rule or three weak ones that share no
+    evidence, else possible. Free of order: only the set of firings counts."""
+    steps = list(steps)
+    strengths = {step.strength for step in steps}
+    if "decisive" in strengths:
+        return "certain"
+    if "strong" in strengths or _independent(steps) >= WEAK_FOR_LIKELY:
+        return "likely"
+    return "possible"
+
+
+def _independent(steps: Sequence[Step]) -> int:
+    """How many entries rest on facts that no other counted entry uses (greedy, fewest first)."""
+    by_entry: dict[str, set[Fact]] = {}
+    for step in steps:
+        by_entry.setdefault(step.rule.entry, set()).update(step.facts)
+    used: set[Fact] = set()
+    count = 0
+    for _, facts in sorted(by_entry.items(), key=lambda item: (len(item[1]), item[0])):
+        if facts and not facts & used:
+            used |= facts
+            count += 1
+    return count
+
+
+def messages(base: KnowledgeBase, explanations: Explanations) -> tuple[Message, ...]:
+    """Error messages that rows recognise, each row and text once."""
+    found: dict[tuple[str, str], list[Step]] = {}
+    for step in explanations.all_steps():
+        if step.rule.form == "error":
+            text = next((str(f.get("text") or f) for j in step.judgements
+                         if j.literal.alias in ("m", "r") for f in j.facts), "")  # fmt: skip
+            found.setdefault((step.rule.entry, text), []).append(step)
+    result = []
+    for (row, text), steps in sorted(found.items()):
+        entry: Mapping[str, Any] = base.catalogue["entries"].get(row, {})
+        causes = {str(dict(c.values)["name"]) for s in steps for c in s.rule.conclusions
+                  if c.kind == "diagnosis"}  # fmt: skip
+        result.append(Message(row, entry.get("title", row), text, entry.get("meaning", ""),
+                              entry.get("fix", ""), entry.get("retry", ""), tuple(sorted(causes))))  # fmt: skip
+    return tuple(result)
+
+
+def _explained_by(
+    base: KnowledgeBase,
+    holds: Mapping[str, Fact],
+    conflicting: Iterable[str],
+    confidences: Mapping[str, str],
+) -> dict[str, tuple[str, ...]]:
+    """For each concluded effect, the concluded causes that account for it.
+
+    A cause whose evidence conflicts, or that is only possible, takes nothing under itself. Mutual
+    explanation keeps the direction of the more severe, then first, id.
+    """
+    doubtful = set(conflicting) | {n for n, c in confidences.items() if c == "possible"}
+    pairs = {
+        (effect, cause)
+        for cause in holds
+        if cause not in doubtful and base.diagnosis(cause)["kind"] != "benign"
+        for effect in base.diagnosis(cause)["explains"]
+        if effect in holds and effect != cause
+    }
+    pairs -= {(a, b) for a, b in pairs if (b, a) in pairs and a < b}
+    found: dict[str, list[str]] = {}
+    for effect, cause in sorted(pairs):
+        found.setdefault(effect, []).append(cause)
+    return {effect: tuple(causes) for effect, causes in found.items()}
+
+
+def _diagnosis(
+    base: KnowledgeBase,
+    name: str,
+    fact: Fact,
+    explanations: Explanations,
+    certainty: str,
+    explained_by: Mapping[str, tuple[str, ...]],
+    conflicting: bool,
+) -> Diagnosis:
+    entry = base.diagnosis(name)
+    explains = tuple(effect for effect, causes in sorted(explained_by.items()) if name in causes)
+    explanation: dict[str, Any] = {"how": explanations.how(fact)}
+    return Diagnosis(
+        name,
+        entry["title"],
+        entry["severity"],
+        entry["kind"],
+        certainty,
+        entry["summary"],
+        _evidence(explanations, fact),
+        explanation,
+        tuple(entry["actions"]),
+        explains,
+        explained_by.get(name, ()),
+        conflicting,
+        tuple(entry.get("packet", ())),
+    )
+
+
+def _evidence(explanations: Explanations, fact: Fact) -> tuple[Evidence, ...]:
+    """The given facts at the bottom of the derivation, each once, nearest first."""
+    found: dict[str, Evidence] = {}
+    queue, seen = [fact], {fact}
+    for current in queue:  # grows while it is walked
+        for step in explanations.steps(current):
+            for premise in step.facts:
+                if premise in seen:
+                    continue
+                seen.add(premise)
+                if explanations.is_derived(premise):
+                    queue.append(premise)
+                    continue
+                fact_id = explanations.ids[premise]
+                source = "; ".join(p.location or p.source for p in premise.provenance)
+                found[fact_id] = Evidence(fact_id, str(premise), step.rule.entry, source)
+    return tuple(found.values())
+
+
+def _importance(d: Diagnosis) -> tuple[Any, ...]:
+    return (
+        d.kind == "benign",
+        bool(d.explained_by),
+        d.conflicting,
+        -_weight(d),
+        -SEVERITIES.index(d.severity),
+        _KINDS.index(d.kind),
+        -len(d.explains),
+        d.id,
+    )
+
+
+def _weight(d: Diagnosis) -> int:
+    """Confidence first, but a merely possible cause never stands before a likely symptom."""
+    return _CONFIDENCE.index(d.confidence)

@@ -1,0 +1,79 @@
+"""Counts and statistics over series of facts, three-valued."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean, median, pstdev
+
+from ...facts import Value
+from ..ir import Aggregate
+from ..operators import Truth, compare, identity
+
+Values = Mapping[str, Value]
+
+
+def evaluate(aggregate: Aggregate, matching: Sequence[Values]) -> Truth:
+    """The truth of an aggregate over the facts that match its pattern.
+
+    A count that is too small is unknown (there may be more); a series shorter than ``min_points``,
+    or whose statistic is undefined, is unknown.
+    """
+    if aggregate.function == "count":
+        return True if len(matching) >= aggregate.bound else None
+    if aggregate.function.startswith("distinct:"):
+        name = aggregate.function.removeprefix("distinct:")
+        found = {identity(values[name]) for values in matching if name in values}
+        return True if len(found) >= aggregate.bound else None
+    series = numbers(aggregate, matching)
+    if len(series) < aggregate.min_points:
+        return None
+    statistic = STATISTICS[aggregate.function](series)
+    return None if statistic is None else compare(aggregate.op, statistic, aggregate.bound)
+
+
+def numbers(aggregate: Aggregate, matching: Sequence[Values]) -> list[float]:
+    """The values in order; facts without value or order are left out, ties keep the value order."""
+    pairs = []
+    for values in matching:
+        order, value = values.get(aggregate.order), values.get(aggregate.value)
+        if isinstance(order, (int, float)) and isinstance(value, (int, float)):
+            pairs.append((float(order), float(value)))
+    return [value for _, value in sorted(pairs)]
+
+
+def _ratio(top: float, bottom: float) -> float | None:
+    return top / bottom if bottom else None
+
+
+def _slope(xs: Sequence[float]) -> float | None:
+    """Least-squares change per point."""
+    middle = (len(xs) - 1) / 2
+    spread = sum((i - middle) ** 2 for i in range(len(xs)))
+    mean = fmean(xs)
+    return _ratio(sum((i - middle) * (x - mean) for i, x in enumerate(xs)), spread)
+
+
+def _increases(xs: Sequence[float]) -> float | None:
+    steps = list(zip(xs, xs[1:], strict=False))
+    return _ratio(sum(b > a for a, b in steps), len(steps))
+
+
+STATISTICS: Mapping[str, Callable[[Sequence[float]], float | None]] = {
+    "first": lambda xs: xs[0],
+    "last": lambda xs: xs[-1],
+    "min": min,
+    "max": max,
+    "mean": fmean,
+    "median": median,
+    "range": lambda xs: max(xs) - min(xs),
+    "count": lambda xs: float(len(xs)),
+    "slope": _slope,
+    "first_over_rest": lambda xs: _ratio(xs[0], median(xs[1:])) if len(xs) > 1 else None,
+    "max_over_median": lambda xs: _ratio(max(xs), median(xs)),
+    "last_over_first": lambda xs: _ratio(xs[-1], xs[0]),
+    "last_minus_first": lambda xs: xs[-1] - xs[0],
+    "last_minus_min": lambda xs: xs[-1] - min(xs),
+    "last_over_min": lambda xs: _ratio(xs[-1], min(xs)),
+    "stdev_over_mean": lambda xs: _ratio(pstdev(xs), fmean(xs)),
+    "increases_share": _increases,
+}

@@ -1,0 +1,66 @@
+"""What an inference backend returns, and the interface that all backends share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ...facts import Fact, Value
+from ..ir import Conclusion, Program, Rule
+
+MAX_FIRINGS = 10_000
+
+Binding = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """A rule (its index in the program) that fired for one binding of its variables."""
+
+    rule: int
+    binding: Binding
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """The fixpoint: all facts, given and derived, and all firings, both in canonical order.
+
+    ``capped`` says in words which cap ended the inference early; empty if it is complete.
+    """
+
+    facts: tuple[Fact, ...]
+    firings: tuple[Firing, ...]
+    capped: str = ""
+
+
+class Backend(Protocol):
+    """An inference engine. Same program and facts give the same derivation on every backend."""
+
+    name: str
+
+    def derive(self, facts: Sequence[Fact]) -> Derivation:
+        """Run to the fixpoint. Thread-safe; keeps nothing between calls."""
+        ...
+
+
+def concluded(rule: Rule, binding: Binding) -> Iterable[Fact]:
+    """The facts that a firing derives."""
+    values = dict(zip(rule.variables, binding, strict=True))
+    for conclusion in rule.conclusions:
+        yield conclude(conclusion, values)
+
+
+def conclude(conclusion: Conclusion, values: Mapping[str, Value]) -> Fact:
+    """One derived fact, variables replaced by their values."""
+    filled = ((n, values[v[0]] if isinstance(v, tuple) else v) for n, v in conclusion.values)
+    return Fact(conclusion.kind, tuple(sorted(filled)))
+
+
+def firing_order(program: Program) -> object:
+    """A sort key for firings: by stratum and rule, then by binding of any types."""
+
+    def key(firing: Firing) -> tuple[int, list[tuple[str, str]]]:
+        return firing.rule, [(type(v).__name__, repr(v)) for v in firing.binding]
+
+    return key

@@ -1,0 +1,214 @@
+"""The default backend: alpha tests in Python, joins, negation and agenda in durable-rules.
+
+A rule's marks are sent once each of its positive patterns has some match (the rule *watches* one
+missing pattern at a time), so that cost follows matches. Strata are fed in order, the negated marks
+of a rule before its positive ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ...facts import Fact, Value
+from ...facts.fact import canonical
+from ..ir import Program
+from ..operators import compare, identity, same, values_of
+from .aggregates import evaluate
+from .alpha import AlphaIndex
+from .derivation import MAX_FIRINGS, Derivation, Firing, concluded, firing_order
+from .mark_network import (
+    FiringBudgetExceeded,
+    Mark,
+    MarkLimitExceeded,
+    MarkNetwork,
+    MarkSession,
+    Shape,
+)
+from .slots import Signal, Slot, plan_rules
+
+Values = Mapping[str, Value]
+Defaults = Mapping[str, Mapping[str, Value]]
+
+
+class DurableBackend:
+    """Evaluates a program on a mark network. Raises ``NetworkUnavailable`` where durable-rules
+    cannot be imported."""
+
+    name = "durable"
+
+    def __init__(
+        self,
+        program: Program,
+        defaults: Defaults,
+        max_firings: int = MAX_FIRINGS,
+        network: Callable[[Sequence[Shape]], MarkNetwork] | None = None,
+    ) -> None:
+        shapes, self.plans = plan_rules(program)
+        self.program = program
+        self.defaults = defaults
+        self.max_firings = max_firings
+        self.alpha = AlphaIndex(program)
+        self.first_watch: dict[Signal, list[int]] = {}
+        self.always_ready: list[int] = []
+        for index, plan in enumerate(self.plans):
+            if plan.waits:
+                self.first_watch.setdefault(plan.waits[0], []).append(index)
+            else:
+                self.always_ready.append(index)
+        self._network = (network or _durable_network)(shapes) if shapes else None
+
+    def derive(self, facts: Sequence[Fact]) -> Derivation:
+        """Run all strata to their fixpoints."""
+        if self._network is None:
+            return Derivation(canonical(facts), ())
+        with self._network.session() as session:
+            run = _Run(self, session)
+            capped = run.to_fixpoint(canonical(facts))
+        order = firing_order(self.program)
+        return Derivation(canonical(run.memory), tuple(sorted(run.fired, key=order)), capped)  # type: ignore[arg-type]
+
+
+def _durable_network(shapes: Sequence[Shape]) -> MarkNetwork:
+    from .durable_network import DurableNetwork
+
+    return DurableNetwork(shapes)
+
+
+class _Run:
+    """The state of one derivation."""
+
+    def __init__(self, backend: DurableBackend, session: MarkSession) -> None:
+        self._backend = backend
+        self._rules = backend.program.rules
+        self._session = session
+        self.memory: dict[Fact, None] = {}
+        self.fired: dict[Firing, None] = {}
+        self._matches: dict[Signal, list[Values]] = {}
+        self._watchers: dict[Signal, list[int]] = {}
+        self._live: dict[Signal, list[tuple[int, Slot]]] = {}
+        self._ready: list[list[int]] = [[] for _ in range(backend.program.strata)]
+        self._stratum = -1
+        self._keys: dict[tuple[str, Value], int] = {}
+        self._sent: set[Mark] = set()
+        self._marks: list[tuple[int, Slot, tuple[Value, ...]]] = []
+        self._numbers: dict[int, int] = {}
+        for index in backend.always_ready:
+            self._ready[self._rules[index].stratum].append(index)
+
+    def to_fixpoint(self, facts: Sequence[Fact]) -> str:
+        """Returns the cap that ended the run, or an empty text."""
+        for fact in facts:
+            self._add(fact)
+        try:
+            for stratum in range(len(self._ready)):
+                self._stratum = stratum
+                for index in self._ready[stratum]:
+                    self._activate(index)
+                for activation in self._session.activations():
+                    self._fire(activation.marks)
+                    if len(self.fired) > self._backend.max_firings:
+                        return f"stopped after {self._backend.max_firings} firings"
+        except (FiringBudgetExceeded, MarkLimitExceeded) as error:
+            return str(error)
+        return ""
+
+    def _add(self, fact: Fact) -> None:
+        if fact in self.memory:
+            return
+        self.memory[fact] = None
+        values = values_of(fact, self._backend.defaults)
+        verdict = self._backend.alpha.verdict(fact.kind, values)
+        for mode, numbers in (("unless_possible", verdict.possible), ("match", verdict.passed),
+                              ("refuted", verdict.contradicted)):  # fmt: skip
+            for number in numbers:
+                self._matched((mode, number), values)
+
+    def _matched(self, signal: Signal, values: Values) -> None:
+        known = self._matches.setdefault(signal, [])
+        known.append(values)
+        for index, slot in self._live.get(signal, ()):
+            self._send([self._mark(index, slot, values)])
+        if len(known) == 1:
+            waiting = [*self._backend.first_watch.get(signal, ()), *self._watchers.pop(signal, ())]
+            for index in waiting:
+                self._wait_on(index)
+
+    def _wait_on(self, index: int) -> None:
+        """Watch the next pattern without a match, or activate the rule."""
+        for signal in self._backend.plans[index].waits:
+            if signal not in self._matches:
+                self._watchers.setdefault(signal, []).append(index)
+                return
+        stratum = self._rules[index].stratum
+        if stratum == self._stratum:
+            self._activate(index)
+        else:
+            self._ready[stratum].append(index)
+
+    def _activate(self, index: int) -> None:
+        """Send the rule's marks, negated ones first."""
+        plan = self._backend.plans[index]
+        if not all(self._aggregate(number) is wanted for number, wanted in plan.aggregates):
+            return
+        marks = []
+        for slot in plan.negatives:
+            mode, pattern = slot.signal or ("", 0)
+            signal = (mode, pattern) if mode == "unless_possible" else ("match", pattern)
+            marks += [self._mark(index, slot, values) for values in self._matches.get(signal, ())]
+        for slot in plan.positives:
+            if slot.signal is None:
+                marks.append(self._mark(index, slot, {}))
+                continue
+            self._live.setdefault(slot.signal, []).append((index, slot))
+            marks += [self._mark(index, slot, v) for v in self._matches.get(slot.signal, ())]
+        self._send(marks)
+
+    def _aggregate(self, number: int) -> bool | None:
+        aggregate = self._backend.program.aggregates[number]
+        matching = self._matches.get(("match", aggregate.pattern), ())
+        return evaluate(aggregate, list(matching))
+
+    def _mark(
+        self, index: int, slot: Slot, values: Values
+    ) -> tuple[Mark, tuple[int, Slot, tuple[Value, ...]]] | None:
+        """The mark of a fact for a slot; None if it lacks a joined attribute or disagrees."""
+        joined: dict[str, Value] = {}
+        for attribute, variable in slot.joins:
+            value = values.get(attribute)
+            if value is None or not same(joined.setdefault(variable, value), value):
+                return None
+        found = tuple(values[attribute] for attribute, _ in slot.joins)
+        keys = (index, *(self._intern(value) for value in found))
+        return Mark(self._backend.plans[index].shape, slot.number, keys), (index, slot, found)
+
+    def _send(self, marks: Sequence[tuple[Mark, tuple[int, Slot, tuple[Value, ...]]] | None]) -> None:
+        fresh = []
+        for item in marks:
+            if item is not None and item[0] not in self._sent:
+                self._sent.add(item[0])
+                fresh.append(item)
+        if not fresh:
+            return
+        numbers = self._session.feed([mark for mark, _ in fresh])
+        for number, (_, meaning) in zip(numbers, fresh, strict=True):
+            self._numbers[number] = len(self._marks)
+            self._marks.append(meaning)
+
+    def _fire(self, marks: Sequence[int]) -> None:
+        values: dict[str, Value] = {}
+        index = 0
+        for number in marks:
+            index, slot, found = self._marks[self._numbers[number]]
+            values.update(zip((variable for _, variable in slot.joins), found, strict=True))
+        rule = self._rules[index]
+        if not all(compare(g.op, values[g.left], values[g.right]) is True for g in rule.guards):
+            return
+        firing = Firing(index, tuple(values[name] for name in rule.variables))
+        if firing in self.fired:
+            return
+        self.fired[firing] = None
+        for fact in concluded(rule, firing.binding):
+            self._add(fact)
+
+    def _intern(self, value: Value) -> int:
+        return self._keys.setdefault(identity(value), len(self._keys))

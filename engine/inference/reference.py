@@ -1,0 +1,129 @@
+"""The reference evaluator: naive forward chaining to the fixpoint.
+
+Small and plainly right rather than quick. It is the executable definition of the semantics, the
+oracle of the differential tests, and the fallback where durable-rules is not available.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...facts import Fact, Value
+from ...facts.fact import canonical
+from ..ir import Literal_, Program, Rule
+from ..operators import (
+    FactCheck,
+    compare,
+    compile_contradiction,
+    compile_pattern,
+    same,
+    values_of,
+)
+from .aggregates import evaluate
+from .derivation import MAX_FIRINGS, Derivation, Firing, concluded, firing_order
+
+Values = Mapping[str, Value]
+Bindings = Mapping[str, Value]
+
+
+class ReferenceBackend:
+    """Evaluates a program by trying every rule on every fact until nothing changes."""
+
+    name = "reference"
+
+    def __init__(
+        self,
+        program: Program,
+        defaults: Mapping[str, Mapping[str, Value]],
+        max_firings: int = MAX_FIRINGS,
+    ) -> None:
+        self._program = program
+        self._defaults = defaults
+        self._max_firings = max_firings
+        self._passes: list[FactCheck] = [compile_pattern(p) for p in program.patterns]
+        self._refutes = [compile_contradiction(p) for p in program.patterns]
+
+    def derive(self, facts: Sequence[Fact]) -> Derivation:
+        """Run all strata to their fixpoints."""
+        memory = dict.fromkeys(canonical(facts))
+        fired: dict[Firing, None] = {}
+        capped = ""
+        for stratum in range(self._program.strata):
+            while self._round(stratum, memory, fired):
+                if len(fired) > self._max_firings:
+                    capped = f"stopped after {self._max_firings} firings"
+                    break
+        order = firing_order(self._program)
+        return Derivation(canonical(memory), tuple(sorted(fired, key=order)), capped)  # type: ignore[arg-type]
+
+    def _round(self, stratum: int, memory: dict[Fact, None], fired: dict[Firing, None]) -> bool:
+        """Fire everything that can fire now; whether anything new fired."""
+        known = [(fact.kind, values_of(fact, self._defaults)) for fact in memory]
+        before = len(fired)
+        for index, rule in enumerate(self._program.rules):
+            if rule.stratum != stratum:
+                continue
+            for binding in self._bindings(rule, known):
+                firing = Firing(index, tuple(binding[name] for name in rule.variables))
+                if firing in fired:
+                    continue
+                fired[firing] = None
+                memory.update(dict.fromkeys(concluded(rule, firing.binding)))
+        return len(fired) > before
+
+    def _bindings(self, rule: Rule, known: Sequence[tuple[str, Values]]) -> Iterator[Bindings]:
+        """Every binding under which all literals and guards of the rule hold."""
+        binders = [x for x in rule.literals if x.mode == "match"]
+        others = [x for x in rule.literals if x.mode != "match"]
+        for binding in self._joined(binders, {}, known):
+            if all(self._holds(x, binding, known) for x in others) and all(
+                compare(g.op, binding[g.left], binding[g.right]) is True for g in rule.guards
+            ):
+                yield binding
+
+    def _joined(
+        self, binders: Sequence[Literal_], binding: Bindings, known: Sequence[tuple[str, Values]]
+    ) -> Iterator[Bindings]:
+        if not binders:
+            yield binding
+            return
+        for kind, values in known:
+            if self._matches(binders[0].pattern, kind, values) is True:
+                extended = _unify(binders[0], binding, values)
+                if extended is not None:
+                    yield from self._joined(binders[1:], extended, known)
+
+    def _holds(
+        self, literal: Literal_, binding: Bindings, known: Sequence[tuple[str, Values]]
+    ) -> bool:
+        if literal.mode == "aggregate":
+            aggregate = self._program.aggregates[literal.pattern]
+            matching = [v for k, v in known if self._matches(aggregate.pattern, k, v) is True]
+            return evaluate(aggregate, matching) is literal.wanted
+        candidates = [
+            (kind, values)
+            for kind, values in known
+            if kind == self._program.patterns[literal.pattern].kind
+            and _unify(literal, binding, values) is not None
+        ]
+        if literal.mode == "refuted":
+            return any(self._refutes[literal.pattern](values) for _, values in candidates)
+        truths = [self._matches(literal.pattern, kind, values) for kind, values in candidates]
+        if literal.mode == "unless_possible":
+            return not any(truth is not False for truth in truths)
+        return not any(truth is True for truth in truths)
+
+    def _matches(self, pattern: int, kind: str, values: Values) -> bool | None:
+        if kind != self._program.patterns[pattern].kind:
+            return False
+        return self._passes[pattern](values)
+
+
+def _unify(literal: Literal_, binding: Bindings, values: Values) -> Bindings | None:
+    """The binding extended by the literal's joins, or None where they disagree or are missing."""
+    extended = dict(binding)
+    for attribute, variable in literal.joins:
+        value = values.get(attribute)
+        if value is None or not same(extended.setdefault(variable, value), value):
+            return None
+    return extended

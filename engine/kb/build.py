@@ -1,0 +1,58 @@
+"""Builds compiled knowledge (plain data) from folders of YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...facts import ModelMedicError, Problem, Vocabulary
+from ...facts.declarations import load_vocabulary
+from ..ir import to_plain
+from .compiler import compile_knowledge
+from .source import KnowledgeSource, parse
+
+Texts = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Built:
+    """Compiled knowledge as plain data, what it was built from, and all problems found."""
+
+    plain: dict[str, Any]
+    source: KnowledgeSource
+    vocabulary: Vocabulary
+    problems: tuple[Problem, ...]
+
+
+def build(vocabulary_texts: Texts, knowledge_texts: Texts, *, tests: bool = False) -> Built:
+    """Compile. Problems of the vocabulary raise :class:`ModelMedicError`, since nothing can be
+    checked without it; problems of entries are collected and the entries left out."""
+    plain_vocabulary = load_vocabulary(vocabulary_texts)
+    vocabulary = Vocabulary.from_plain(plain_vocabulary)
+    source = parse(knowledge_texts, tests=tests)
+    compiled = compile_knowledge(source, vocabulary)
+    plain = {
+        "vocabulary": plain_vocabulary,
+        "program": to_plain(compiled.program),
+        "catalogue": compiled.catalogue,
+    }
+    return Built(plain, source, vocabulary, compiled.problems)
+
+
+def build_or_raise(vocabulary_texts: Texts, knowledge_texts: Texts) -> dict[str, Any]:
+    """The plain data, or :class:`ModelMedicError` with every problem."""
+    built = build(vocabulary_texts, knowledge_texts)
+    if built.problems:
+        raise ModelMedicError(ordered(built.problems))
+    return built.plain
+
+
+def ordered(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems by place, each once."""
+    def place(problem: Problem) -> tuple[str, int, int, str, str]:
+        where = problem.where
+        spot = (where.path, where.line, where.column) if where else ("", 0, 0)
+        return (*spot, problem.code, problem.message)
+
+    return sorted(dict.fromkeys(problems), key=place)

@@ -1,0 +1,83 @@
+"""The catalogue: what reports, plans and explanations say about entries, as plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...facts import Vocabulary
+from . import entries as e
+from .source import Item, KnowledgeSource
+
+
+def catalogue(source: KnowledgeSource, vocabulary: Vocabulary) -> dict[str, Any]:
+    """``diagnoses``, ``entries`` and ``trees`` by id."""
+    del vocabulary  # questions travel with the vocabulary itself
+    return {
+        "diagnoses": {i.id: _diagnosis(i.entry) for i in source.of("diagnosis")},
+        "entries": {i.id: _entry(i) for i in source.items},
+        "trees": {i.id: _tree(i.entry) for i in source.of("tree")},
+    }
+
+
+def _diagnosis(entry: e.Diagnosis) -> dict[str, Any]:
+    actions = [
+        {name: getattr(a, name) for name in ("do", "command", "effort", "risk", "verify")
+         if getattr(a, name)}
+        for a in entry.actions
+    ]  # fmt: skip
+    return {
+        "title": entry.title,
+        "severity": entry.severity,
+        "kind": entry.kind,
+        "summary": entry.summary,
+        "explains": list(entry.explains),
+        "actions": actions,
+        "details": entry.details,
+        "packet": list(entry.packet),
+        "status": entry.status,
+    }
+
+
+def _entry(item: Item) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "form": item.form,
+        "title": item.entry.title,
+        "status": item.entry.status,
+        "sources": [s.model_dump(exclude_defaults=True) for s in item.sources()],
+        "where": str(item.where("id")),
+    }
+    if item.entry.conflicts:
+        plain["conflicts"] = [conflict.model_dump() for conflict in item.entry.conflicts]
+    if item.entry.note:
+        plain["note"] = item.entry.note
+    if isinstance(item.entry, e.ErrorEntry):
+        row = item.entry
+        plain |= {"meaning": row.meaning, "fix": row.fix, "retry": row.retry,
+                  "causes": [{"diagnosis": c.diagnosis, "likelihood": c.likelihood}
+                             for c in row.causes]}  # fmt: skip
+    return plain
+
+
+def _tree(tree: e.Tree) -> dict[str, Any]:
+    return {
+        "title": tree.title,
+        "symptom": tree.symptom.name,
+        "phrases": list(tree.symptom.phrases),
+        "root": tree.root,
+        "nodes": {name: _node(node) for name, node in tree.nodes.items()},
+    }
+
+
+def _node(node: e.Node) -> dict[str, Any]:
+    return {
+        "ask": node.ask,
+        "why": node.why,
+        "help": node.help,
+        "probe": node.probe,
+        "seconds": node.seconds,
+        "branches": {
+            name: {"answer": b.answer or name, "goto": b.goto, "conclude": list(b.conclude),
+                   "tree": b.tree, "healthy": b.healthy}
+            for name, b in node.branches.items()
+        },
+    }  # fmt: skip

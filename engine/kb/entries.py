@@ -1,0 +1,345 @@
+"""The five forms of knowledge and their tests, as they stand in YAML.
+
+Diagnoses, rules, decision trees, error tables and classifications. Field descriptions here are the
+reference for maintainers; the JSON Schemas for editors come from these models.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from ...facts.strict_models import Strict
+from .conditions import Condition, Number, Pattern, Scalar, Where
+
+_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+\Z")
+
+
+def _check_id(value: str) -> str:
+    if not _ID.match(value):
+        raise ValueError("an id looks like 'tinker.env.some-name' (lower case, dots, hyphens)")
+    return value
+
+
+Id = Annotated[str, AfterValidator(_check_id)]
+Status = Literal["experimental", "stable", "deprecated"]
+Severity = Literal["blocker", "error", "warning", "info"]
+Strength = Literal["decisive", "strong", "weak"]
+Likelihood = Literal["usual", "possible", "rare"]
+Covers = Annotated[list[str], Field(description="Ids of the inventory that this encodes.")]
+
+
+class Source(Strict):
+    """Where a statement comes from: a guide and section, a public document, or a measurement."""
+
+    ref: str = Field(description="Name of the guide, package@version:module, or 'measured'.")
+    section: str = ""
+    note: str = ""
+
+
+class Conflict(Strict):
+    """Two sources that disagree: what each says, which one is encoded, and why."""
+
+    between: list[str] = Field(min_length=2)
+    resolution: str
+    reason: str
+
+
+class Parameter(Strict):
+    """A named threshold; conditions refer to it as '@name'."""
+
+    value: Number
+    unit: str = ""
+    origin: str = Field(description="Who set this number, or how it was measured.")
+    covers: Covers = []
+
+
+class Envelope(Strict):
+    """What every entry has."""
+
+    id: Id
+    title: str = Field(max_length=100, description="The condition found, not the check.")
+    status: Status = "stable"
+    sources: list[Source] = Field([], description="Default: the sources of the file.")
+    covers: Covers = []
+    conflicts: list[Conflict] = []
+    note: str = ""
+
+
+class Action(Strict):
+    """One thing to do."""
+
+    do: str = Field(max_length=300, description="Imperative sentence.")
+    command: str = Field("", description="Exact command to show; never run by us.")
+    effort: str = Field("", description="Rough time, such as '2 min'.")
+    risk: Literal["none", "rerun", "data-loss", ""] = ""
+    verify: str = Field("", description="How to see that it worked.")
+    verified_by: Condition | None = Field(None, description="The same as a condition.")
+    covers: Covers = []
+
+
+class Diagnosis(Envelope):
+    """An entry of the catalogue of diagnoses."""
+
+    severity: Severity
+    kind: Literal["root-cause", "symptom", "benign", "user-code", "escalation"]
+    summary: str = Field(max_length=700)
+    explains: list[Id] = Field([], description="Symptoms and effects that this accounts for.")
+    actions: list[Action] = []
+    details: str = Field("", description="Background shown by `diagnose explain`.")
+    packet: list[str] = Field([], description="What to hand over when this is escalated.")
+
+
+class Conclusion(Strict):
+    """A diagnosis with a strength, or a derived fact."""
+
+    diagnosis: Id | None = None
+    strength: Strength = "strong"
+    fact: str | None = None
+    set: dict[str, Scalar] = Field({}, description="Attributes: constants or '$variables'.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Conclusion:
+        if (self.diagnosis is None) == (self.fact is None):
+            raise ValueError("a conclusion names either a diagnosis or a fact")
+        return self
+
+
+class Rule(Envelope):
+    """If the condition is true, conclude."""
+
+    when: Condition
+    conclude: list[Conclusion] = []
+    rules_out: list[Id] = []
+    message: str = Field("", description="Template; {p.version} is an attribute of 'as: p'.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Rule:
+        if not self.conclude and not self.rules_out:
+            raise ValueError("a rule needs 'conclude' or 'rules_out'")
+        return self
+
+
+class Cause(Strict):
+    """One cause that an error message can have."""
+
+    diagnosis: Id
+    likelihood: Likelihood = "usual"
+    when: Condition | None = Field(None, description="Facts that tell this cause from the others.")
+    covers: Covers = []
+
+
+class ErrorMatch(Strict):
+    """How a message is recognised; everything given must hold."""
+
+    exception: list[str] = Field([], description="Class names, without module.")
+    template: str = Field("", description="Message text with {placeholders} for variable parts.")
+    pattern: str = Field("", description="RE2 pattern, where a template is not enough.")
+    not_pattern: str = Field("", description="RE2 pattern that must not be found.")
+    http_status: list[int] = Field([], description="Also matches http_response facts.")
+    operation: list[str] = Field([], description="Limits http_response facts to operations.")
+
+    @model_validator(mode="after")
+    def _something(self) -> ErrorMatch:
+        if not (self.exception or self.template or self.pattern or self.http_status):
+            raise ValueError("a match needs exception, template, pattern or http_status")
+        if self.template and self.pattern:
+            raise ValueError("give either a template or a pattern")
+        return self
+
+
+class ErrorEntry(Envelope):
+    """A row of an error table."""
+
+    match: ErrorMatch
+    samples: list[str] = Field(min_length=1, description="Verbatim texts that must match.")
+    near_misses: list[str] = Field(min_length=1, description="Texts that must not match.")
+    causes: list[Cause] = Field(min_length=1)
+    meaning: str = Field("", description="What the message says, in plain words.")
+    fix: str = Field("", description="What to do, if the diagnosis' actions do not say it.")
+    retry: Literal["never", "sdk-does-it", "safe-once", "after-backoff"]
+    refines: list[Id] = Field([], description="More general rows that stay silent then.")
+
+
+class Branch(Strict):
+    """An answer of a tree node and where it leads: exactly one of goto, conclude, tree, healthy."""
+
+    answer: str = Field("", description="The choice in words; default: the name of the branch.")
+    when: Condition | None = Field(None, description="Facts that settle it without asking.")
+    goto: str | None = None
+    conclude: list[Id] = []
+    strength: Strength = "strong"
+    tree: Id | None = None
+    healthy: str = Field("", description="What is fine; nothing is concluded.")
+    rules_out: list[Id] = []
+    message: str = ""
+    covers: Covers = []
+
+    @model_validator(mode="after")
+    def _leads_on(self) -> Branch:
+        ways = [self.goto is not None, bool(self.conclude), self.tree is not None,
+                bool(self.healthy)]  # fmt: skip
+        if sum(ways) != 1:
+            raise ValueError("a branch leads to exactly one of goto, conclude, tree, healthy")
+        return self
+
+
+class Node(Strict):
+    """A question of a tree. Branches 'yes' and 'no' follow ``test``; others have their ``when``."""
+
+    ask: str = Field(max_length=200)
+    why: str = Field(description="What the answer separates.")
+    help: str = ""
+    test: Condition | None = None
+    probe: str = ""
+    seconds: Number = 20
+    branches: dict[str, Branch] = Field(description="Must hold 'unknown'.")
+    covers: Covers = []
+
+    @model_validator(mode="after")
+    def _complete(self) -> Node:
+        if "unknown" not in self.branches:
+            raise ValueError("a node needs an 'unknown' branch")
+        if len(self.branches) < 3:
+            raise ValueError("a node needs at least two branches besides 'unknown'")
+        if self.test is not None and not {"yes", "no"} <= set(self.branches):
+            raise ValueError("a node with a test needs the branches yes, no and unknown")
+        return self
+
+
+class Symptom(Strict):
+    """How people say it."""
+
+    name: str = Field(description="A value of symptom.name in the vocabulary.")
+    phrases: list[str] = Field(min_length=3)
+
+
+class Tree(Envelope):
+    """A decision tree from a symptom to diagnoses."""
+
+    symptom: Symptom
+    root: str
+    nodes: dict[str, Node]
+
+
+class Band(Strict):
+    """A half-open range [from, to) of a number; leave an end out for no bound."""
+
+    label: str
+    from_: Number | str | None = Field(None, alias="from")
+    to: Number | str | None = None
+    conclude: list[Conclusion] = []
+    rules_out: list[Id] = []
+    message: str = ""
+    covers: Covers = []
+
+
+class Classification(Envelope):
+    """Bands of a numeric observable. Each band derives ``classified`` for its subject."""
+
+    observe: Pattern = Field(description="The facts whose attribute is classified.")
+    attribute: str
+    subject: str = Field("", description="Attribute that names what the value is about.")
+    bands: list[Band] = Field(min_length=1)
+    undefined: Band | None = Field(None, description="Label where the value is not a number.")
+    undefined_where: Where = Field(
+        {}, description="Tests of the same fact that name the case, such as {state: nan}."
+    )
+    gaps: str = Field("", description="Why not every number has a band, if that is intended.")
+
+
+class _File(Strict):
+    domain: str
+    sources: list[Source] = []
+    note: str = ""
+
+
+class DiagnosesFile(_File):
+    """``modelmedic/diagnoses/1``."""
+
+    schema_: Literal["modelmedic/diagnoses/1"] = Field(alias="schema")
+    diagnoses: list[Diagnosis]
+
+
+class RulesFile(_File):
+    """``modelmedic/rules/1``."""
+
+    schema_: Literal["modelmedic/rules/1"] = Field(alias="schema")
+    parameters: dict[str, Parameter] = {}
+    rules: list[Rule]
+
+
+class ErrorsFile(_File):
+    """``modelmedic/errors/1``."""
+
+    schema_: Literal["modelmedic/errors/1"] = Field(alias="schema")
+    emitter: str = Field(description="Package whose messages these are.")
+    channel: Literal["exception", "log", "http", "any"] = "any"
+    parameters: dict[str, Parameter] = {}
+    errors: list[ErrorEntry]
+
+
+class TreesFile(_File):
+    """``modelmedic/trees/1``."""
+
+    schema_: Literal["modelmedic/trees/1"] = Field(alias="schema")
+    parameters: dict[str, Parameter] = {}
+    trees: list[Tree]
+
+
+class ClassificationsFile(_File):
+    """``modelmedic/classifications/1``."""
+
+    schema_: Literal["modelmedic/classifications/1"] = Field(alias="schema")
+    parameters: dict[str, Parameter] = {}
+    classifications: list[Classification]
+
+
+class Expectation(Strict):
+    """What must come out. ``diagnoses`` is the exact set of concluded problems and findings."""
+
+    diagnoses: list[Id] | None = None
+    first: Id | None = None
+    concludes: list[Id] = Field([], description="At least these.")
+    silent: list[Id] = Field([], description="None of these.")
+    ruled_out: list[Id] = []
+    conflicting: list[Id] = []
+    derives: list[dict[str, Scalar]] = Field([], description="Derived facts, at least these.")
+
+
+class Case(Strict):
+    """One test case. ``entry`` says whose firing, silence or ignorance is shown."""
+
+    name: str
+    kind: Literal["fires", "silent", "unknown", "story"]
+    entry: Id | None = None
+    facts: list[dict[str, Any]]
+    expect: Expectation = Expectation()
+
+    @model_validator(mode="after")
+    def _entry(self) -> Case:
+        if self.kind != "story" and self.entry is None:
+            raise ValueError("a case that is not a story names its entry")
+        if self.kind == "story" and self.expect.diagnoses is None:
+            raise ValueError("a story expects the exact set of diagnoses")
+        return self
+
+
+class TestsFile(Strict):
+    """``modelmedic/tests/1``."""
+
+    schema_: Literal["modelmedic/tests/1"] = Field(alias="schema")
+    note: str = ""
+    cases: list[Case]
+
+
+FILES: dict[str, type[Strict]] = {
+    "modelmedic/diagnoses/1": DiagnosesFile,
+    "modelmedic/rules/1": RulesFile,
+    "modelmedic/errors/1": ErrorsFile,
+    "modelmedic/trees/1": TreesFile,
+    "modelmedic/classifications/1": ClassificationsFile,
+    "modelmedic/tests/1": TestsFile,
+}

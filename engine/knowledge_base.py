@@ -1,0 +1,103 @@
+"""A loaded knowledge base: vocabulary, rules and catalogue, immutable and shared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..facts import Value, Vocabulary
+from . import ir
+from .files import digest_of, read_folder
+
+VERSION = "0.1.0"
+_ROOT = Path(__file__).resolve().parents[1]
+SHIPPED_KNOWLEDGE = _ROOT / "knowledge"
+SHIPPED_VOCABULARY = _ROOT / "facts" / "vocabulary"
+
+
+@dataclass(frozen=True)
+class KnowledgeBase:
+    """Everything that is known. ``digest`` identifies the content; ``overlays`` names the folders
+    that were added to the shipped knowledge."""
+
+    vocabulary: Vocabulary
+    program: ir.Program
+    catalogue: Mapping[str, Any]
+    digest: str
+    version: str = VERSION
+    overlays: tuple[str, ...] = ()
+
+    @staticmethod
+    def load(
+        overlays: Sequence[Path] = (), *, cache: Path | None = None, shipped: bool = True
+    ) -> KnowledgeBase:
+        """The shipped knowledge with overlays, from ``cache`` (a folder) where it has them.
+
+        An overlay folder may hold knowledge files and a ``vocabulary/`` folder. Raises
+        :class:`ModelMedicError` (MM2xx) with all problems if the knowledge does not load.
+        """
+        knowledge = read_folder(SHIPPED_KNOWLEDGE) if shipped else []
+        vocabulary = read_folder(SHIPPED_VOCABULARY)
+        for folder in overlays:
+            for name, text in read_folder(folder):
+                is_vocabulary = "/vocabulary/" in name
+                (vocabulary if is_vocabulary else knowledge).append((name, text))
+        knowledge = [(name, text) for name, text in knowledge if not name.endswith(".test.yaml")]
+        digest = digest_of([*vocabulary, *knowledge])
+        names = tuple(str(folder) for folder in overlays)
+        if cache is not None and (loaded := _cached(cache, digest, names)):
+            return loaded
+        from .kb.build import build_or_raise
+
+        plain = build_or_raise(vocabulary, knowledge)
+        if cache is not None:
+            from .kb import cache as store
+
+            store.write(cache, digest, plain)
+        return KnowledgeBase.from_plain(plain, digest, names)
+
+    @staticmethod
+    def from_plain(
+        plain: Mapping[str, Any], digest: str, overlays: tuple[str, ...] = ()
+    ) -> KnowledgeBase:
+        """From compiled plain data; raises on data of another form."""
+        catalogue = plain["catalogue"]
+        if not all(isinstance(catalogue[part], dict) for part in ("diagnoses", "entries", "trees")):
+            raise ValueError("catalogue expected")
+        return KnowledgeBase(
+            Vocabulary.from_plain(plain["vocabulary"]),
+            ir.from_plain(plain["program"]),
+            catalogue,
+            digest,
+            overlays=overlays,
+        )
+
+    @property
+    def defaults(self) -> Mapping[str, Mapping[str, Value]]:
+        """Default attribute values by kind."""
+        found = {}
+        for kind in self.vocabulary.kinds.values():
+            values = {a.name: a.default for a in kind.attributes.values() if a.default is not None}
+            if values:
+                found[kind.name] = values
+        return found
+
+    def diagnosis(self, diagnosis_id: str) -> Mapping[str, Any]:
+        """The catalogue entry; a bare one for an id that is not there."""
+        known = self.catalogue["diagnoses"].get(diagnosis_id)
+        return known or {"title": diagnosis_id, "severity": "info", "kind": "symptom",
+                         "summary": "", "explains": [], "actions": [], "packet": []}  # fmt: skip
+
+
+def _cached(folder: Path, digest: str, overlays: tuple[str, ...]) -> KnowledgeBase | None:
+    from .kb import cache as store
+
+    plain = store.read(folder, digest)
+    if plain is None:
+        return None
+    try:
+        return KnowledgeBase.from_plain(plain, digest, overlays)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        return None  # not what this version writes: rebuild

@@ -1,0 +1,189 @@
+"""The next best step: probes and questions by what they would separate, per cost.
+
+Decision trees that the facts have entered come first, in their authored order; then the
+observables that the nearest ways to open diagnoses still lack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..facts import Fact, Question
+from .explain import Explanations
+from .findings import concluded_facts
+from .ir import Pattern
+from .knowledge_base import KnowledgeBase
+from .report import Candidate, NextStep
+from .why_not import Gap, Way, WhyNot
+
+MAX_STEPS = 8
+MAX_CANDIDATES = 12
+_SEVERITY_WEIGHT = {"blocker": 4.0, "error": 3.0, "warning": 2.0, "info": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """An open diagnosis: partly supported, nothing contradicted, with the gaps that remain."""
+
+    id: str
+    way: Way
+    gaps: tuple[Gap, ...]
+
+
+@dataclass
+class _Option:
+    step: NextStep
+    value: float = 0.0
+    separates: set[str] = field(default_factory=set)
+
+
+class Planner:
+    """Plans for one set of facts."""
+
+    def __init__(
+        self, base: KnowledgeBase, facts: Sequence[Fact], why_not: WhyNot, how: Explanations
+    ) -> None:
+        self._base = base
+        self._facts = facts
+        self._why_not = why_not
+        self._how = how
+        self._open: tuple[Open, ...] | None = None
+
+    def open(self) -> tuple[Open, ...]:
+        """Open diagnoses, nearest first. A tree position alone is no support."""
+        if self._open is None:
+            holds, out = concluded_facts(self._facts)
+            found = []
+            for name, entry in self._base.catalogue["diagnoses"].items():
+                if name in holds or name in out or entry["kind"] == "benign":
+                    continue
+                way = next((w for w in self._why_not.ways(name) if self._supported(w)), None)
+                if way is not None:
+                    found.append(Open(name, way, self._why_not.bottom(way)))
+            found.sort(key=lambda o: (len(o.gaps), -self._weight(o.id), o.id))
+            self._open = tuple(found)
+        return self._open
+
+    def candidates(self) -> tuple[Candidate, ...]:
+        """What is still unknown about the open diagnoses."""
+        return tuple(
+            Candidate(o.id, self._base.diagnosis(o.id)["title"], tuple(g.text for g in o.gaps))
+            for o in self.open()[:MAX_CANDIDATES]
+        )
+
+    def steps(self) -> tuple[NextStep, ...]:
+        """The next steps, best first."""
+        steps = list(self._tree_steps())
+        options: dict[str, _Option] = {}
+        for candidate in self.open():
+            share = self._weight(candidate.id) / max(len(candidate.gaps), 1)
+            for gap in candidate.gaps:
+                for step in self._gatherers(gap):
+                    option = options.setdefault(step.id, _Option(step))
+                    option.value += share
+                    option.separates.add(candidate.id)
+        ranked = sorted(options.values(), key=lambda o: (-o.value / (1 + o.step.seconds), o.step.id))
+        taken = {step.id for step in steps}
+        for option in ranked:
+            if option.step.id not in taken:
+                steps.append(_with_targets(option))
+        return tuple(steps[:MAX_STEPS])
+
+    def _supported(self, way: Way) -> bool:
+        """Whether the way has real support and nothing against it: at least half of it holds, and
+        one holding condition rests on given facts."""
+        if way.contradicted or not way.gaps or len(way.holds) < len(way.gaps):
+            return False
+        return any(
+            fact.kind not in ("tree_node", "answer") for j in way.holds for fact in j.facts
+        )
+
+    def _tree_steps(self) -> Iterable[NextStep]:
+        """The undecided nodes that the facts have reached, in authored order."""
+        reached: dict[str, set[str]] = {}
+        for fact in self._facts:
+            if fact.kind == "tree_node":
+                reached.setdefault(str(fact.get("tree")), set()).add(str(fact.get("node")))
+        for tree_id, nodes in sorted(reached.items()):
+            tree = self._base.catalogue["trees"].get(tree_id, {"nodes": {}})
+            for name, node in tree["nodes"].items():
+                decided = any(f"{name}/{branch}" in nodes for branch in node["branches"])
+                if name in nodes and not decided:
+                    yield self._node_step(tree_id, name, node)
+
+    def _node_step(self, tree_id: str, name: str, node: Mapping[str, Any]) -> NextStep:
+        question = f"{tree_id}/{name}"
+        targets = sorted({d for b in node["branches"].values() for d in b["conclude"]})
+        probe = self._base.vocabulary.probes.get(node["probe"])
+        if probe:
+            return NextStep("probe", probe.name, probe.title, probe.command, probe.seconds,
+                            tuple(targets), node["why"])  # fmt: skip
+        choices = tuple(node["branches"])
+        sets = {"kind": "answer", "question": question}
+        return NextStep("question", question, node["ask"], "", float(node["seconds"]),
+                        tuple(targets), node["why"], choices, sets)  # fmt: skip
+
+    def _gatherers(self, gap: Gap) -> Iterable[NextStep]:
+        """Probes and questions that could settle a gap that is unknown."""
+        if gap.truth is not None or gap.literal.mode == "aggregate":
+            return
+        pattern = self._why_not.pattern(gap.literal)
+        kind = self._base.vocabulary.kinds[pattern.kind]
+        for name in kind.probes:
+            probe = self._base.vocabulary.probes.get(name)
+            if probe and not self._gathered(pattern.kind):
+                yield NextStep("probe", name, probe.title, probe.command, probe.seconds, ())
+        if not kind.derived:
+            yield from self._questions(pattern)
+
+    def _gathered(self, kind: str) -> bool:
+        """Whether a probe has already looked for facts of this kind."""
+        return any(f.kind == kind and any(p.source.startswith("probe:") for p in f.provenance)
+                   for f in self._facts)  # fmt: skip
+
+    def _questions(self, pattern: Pattern) -> Iterable[NextStep]:
+        fixed = {t.attribute: t.operand for t in pattern.tests if t.op == "eq"}
+        tested = [t.attribute for t in pattern.tests]
+        named = [q for q in self._base.vocabulary.questions.values()
+                 if q.kind == pattern.kind and q.attribute in tested
+                 and all(fixed.get(n) == v for n, v in q.where)]  # fmt: skip
+        for question in sorted(named, key=lambda q: q.id):
+            yield _question_step(question)
+        if named:
+            return
+        kind = self._base.vocabulary.kinds[pattern.kind]
+        for attribute in kind.attributes.values():
+            if attribute.ask and attribute.name in tested and attribute.name not in kind.key:
+                text = _ask(attribute.ask, fixed)
+                if text:
+                    key = {n: fixed[n] for n in kind.key if n in fixed}
+                    about = ",".join(f"{n}={v}" for n, v in sorted(key.items()))
+                    question_id = f"{pattern.kind}({about}).{attribute.name}"
+                    sets = {"kind": pattern.kind, **key, "attribute": attribute.name}
+                    yield NextStep("question", question_id, text, "", 20.0, (),
+                                   choices=tuple(attribute.values or ()), sets=sets)  # fmt: skip
+
+    def _weight(self, diagnosis: str) -> float:
+        return _SEVERITY_WEIGHT[self._base.diagnosis(diagnosis)["severity"]]
+
+
+def _question_step(question: Question) -> NextStep:
+    sets = {"kind": question.kind, **dict(question.where), "attribute": question.attribute}
+    return NextStep("question", question.id, question.text, "", question.seconds, (),
+                    question.help, sets=sets)  # fmt: skip
+
+
+def _ask(template: str, fixed: Mapping[str, Any]) -> str:
+    """The question text, or empty where it needs a name that the condition leaves open."""
+    try:
+        return template.format(**fixed)
+    except (KeyError, IndexError, ValueError):
+        return ""
+
+
+def _with_targets(option: _Option) -> NextStep:
+    from dataclasses import replace
+
+    return replace(option.step, separates=tuple(sorted(option.separates)))

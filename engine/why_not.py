@@ -1,0 +1,154 @@
+"""WHY-NOT: the smallest set of unknown or contradicted conditions that keep a diagnosis away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..facts import Fact
+from . import wording
+from .evaluation import Evaluator, Judgement
+from .ir import Literal_, Pattern, Program, Rule
+
+MAX_DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """One condition that does not hold: unknown (``truth`` None) or contradicted by ``facts``."""
+
+    literal: Literal_
+    text: str
+    truth: bool | None
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to a conclusion: what already holds, and the gaps that remain."""
+
+    rule: Rule
+    holds: tuple[Judgement, ...]
+    gaps: tuple[Gap, ...]
+
+    @property
+    def contradicted(self) -> int:
+        """How many gaps known facts contradict."""
+        return sum(gap.truth is False for gap in self.gaps)
+
+    def cost(self) -> tuple[int, int, int, str]:
+        """Fewer contradictions first, then fewer gaps, then more that already holds."""
+        return self.contradicted, len(self.gaps), -len(self.holds), self.rule.id
+
+
+class WhyNot:
+    """Answers for one set of facts."""
+
+    def __init__(self, program: Program, evaluator: Evaluator) -> None:
+        self._program = program
+        self._evaluator = evaluator
+        self._concluding: dict[tuple[str, Any], list[Rule]] = {}
+        for rule in program.rules:
+            for conclusion in rule.conclusions:
+                key = _goal(conclusion.kind, dict(conclusion.values))
+                self._concluding.setdefault(key, []).append(rule)
+
+    def ways(self, diagnosis: str) -> list[Way]:
+        """Every way to conclude the diagnosis, nearest first; empty if no rule concludes it."""
+        return self._ways(("diagnosis", (diagnosis, True)))
+
+    def unfold(self, gap: Gap, depth: int = MAX_DEPTH) -> list[Way]:
+        """How a gap that is about a derived fact could be closed: ways to that fact."""
+        goal = self._gap_goal(gap)
+        return self._ways(goal)[:2] if goal and depth else []
+
+    def bottom(self, way: Way, depth: int = MAX_DEPTH) -> tuple[Gap, ...]:
+        """The gaps of a way, those about derived facts replaced by what they need."""
+        found: list[Gap] = []
+        for gap in way.gaps:
+            inner = self.unfold(gap, depth) if gap.truth is None else []
+            found.extend(self.bottom(inner[0], depth - 1) if inner else [gap])
+        return tuple(dict.fromkeys(found))
+
+    def best_way(self, rule: Rule) -> Way:
+        """The rule's binding that leaves the fewest gaps."""
+        ways = [self._way(rule, b) for b in self._evaluator.best_bindings(rule)]
+        return min(ways, key=Way.cost) if ways else self._way(rule, {})
+
+    def pattern(self, literal: Literal_) -> Pattern:
+        """The pattern that a literal is about."""
+        number = literal.pattern
+        if literal.mode == "aggregate":
+            number = self._program.aggregates[number].pattern
+        return self._program.patterns[number]
+
+    def words(self, literal: Literal_) -> str:
+        """The condition in words."""
+        return wording.condition(self._program, literal)
+
+    def _ways(self, goal: tuple[str, Any]) -> list[Way]:
+        rules = self._concluding.get(goal, [])
+        return sorted((self.best_way(rule) for rule in rules), key=Way.cost)
+
+    def _way(self, rule: Rule, binding: Mapping[str, Any]) -> Way:
+        judgements = self._evaluator.judge_rule(rule, binding)
+        holds = tuple(j for j in judgements if j.truth is True)
+        gaps: dict[str, Gap] = {}
+        for judgement in judgements:
+            if judgement.truth is True:
+                continue
+            text = wording.condition(self._program, judgement.literal)
+            gap = Gap(judgement.literal, text, judgement.truth, judgement.facts)
+            # 'not X' is two literals; the contradicted one tells more than the unknown one
+            if text not in gaps or gaps[text].truth is None:
+                gaps[text] = gap
+        return Way(rule, holds, tuple(gaps.values()))
+
+    def _gap_goal(self, gap: Gap) -> tuple[str, Any] | None:
+        if gap.literal.mode != "match":
+            return None
+        pattern = self._program.patterns[gap.literal.pattern]
+        constants = {t.attribute: t.operand for t in pattern.tests if t.op == "eq"}
+        return _goal(pattern.kind, constants)
+
+
+def plain(way: Way, why_not: WhyNot, ids: Mapping[Fact, str]) -> dict[str, Any]:
+    """A way in its JSON form, with the gaps under gaps about derived facts."""
+    return {
+        "rule": way.rule.entry,
+        "holds": sorted({why_not.words(j.literal) for j in way.holds}),
+        "missing": [_gap_plain(g, why_not, ids) for g in way.gaps if g.truth is None],
+        "contradicted": [_gap_plain(g, why_not, ids) for g in way.gaps if g.truth is False],
+    }
+
+
+def _gap_plain(gap: Gap, why_not: WhyNot, ids: Mapping[Fact, str]) -> dict[str, Any]:
+    shown: dict[str, Any] = {"condition": gap.text}
+    if gap.facts:
+        shown["facts"] = [ids[f] for f in gap.facts[:5] if f in ids]
+    inner = why_not.unfold(gap) if gap.truth is None else []
+    needs = [g.text for g in why_not.bottom(inner[0])] if inner else []
+    return shown | ({"needs": needs} if needs else {})
+
+
+def nearest(ways: Sequence[Way], limit: int = 3) -> list[Way]:
+    """The nearest ways, one for each entry and set of gaps."""
+    kept: dict[Any, Way] = {}
+    for way in ways:
+        kept.setdefault((way.rule.entry, _texts(way.gaps)), way)
+    return list(kept.values())[:limit]
+
+
+def _texts(gaps: Iterable[Gap]) -> tuple[str, ...]:
+    return tuple(gap.text for gap in gaps)
+
+
+def _goal(kind: str, values: Mapping[str, Any]) -> tuple[str, Any]:
+    if kind == "diagnosis":
+        return kind, (values.get("name"), values.get("holds", True))
+    if kind == "tree_node":
+        return kind, (values.get("tree"), values.get("node"))
+    if kind == "classified":
+        return kind, (values.get("classification"), values.get("label"))
+    return kind, None

@@ -1,0 +1,199 @@
+"""Reads the vocabulary from YAML files and checks it; the result is plain data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from .problems import ModelMedicError, Problem, did_you_mean
+from .strict_models import Strict, check
+from .strict_yaml import Document, load
+
+SCHEMA = "modelmedic/vocabulary/1"
+_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+_SLUG = re.compile(r"[a-z][a-z0-9-]*\Z")
+
+
+class AttributeDeclaration(Strict):
+    """An attribute of a fact kind."""
+
+    type: Literal["string", "text", "path", "version", "integer", "number", "boolean"]
+    description: str
+    unit: str = ""
+    required: bool = False
+    values: list[str] | dict[str, str] | None = Field(
+        None, description="Allowed values, or a mapping from each value to its meaning."
+    )
+    minimum: float | int | None = None
+    maximum: float | int | None = None
+    default: str | bool | int | float | None = None
+    secret: bool = Field(False, description="May hold a secret; never shown in clear.")
+    ask: str = Field("", description="Question text; {name} stands for another attribute.")
+
+
+class KindDeclaration(Strict):
+    """A fact kind."""
+
+    description: str
+    key: list[str] = []
+    functional: bool = True
+    polarity: str = ""
+    derived: bool = False
+    probes: list[str] = []
+    attributes: dict[str, AttributeDeclaration]
+
+
+class ExtensionDeclaration(Strict):
+    """Further attributes, and further allowed values, of a kind declared elsewhere."""
+
+    attributes: dict[str, AttributeDeclaration] = {}
+    values: dict[str, dict[str, str]] = {}
+    probes: list[str] = []
+
+
+class ProbeDeclaration(Strict):
+    """A probe that the plan may offer."""
+
+    title: str
+    command: str
+    seconds: float | int
+    network: bool = False
+    gathers: list[str] = []
+
+
+class QuestionDeclaration(Strict):
+    """A question that sets one attribute of one fact."""
+
+    text: str
+    kind: str
+    attribute: str
+    where: dict[str, str | bool | int | float] = {}
+    help: str = ""
+    seconds: float | int = 10.0
+
+
+class VocabularyFile(Strict):
+    """One file below ``facts/vocabulary``."""
+
+    schema_: Literal["modelmedic/vocabulary/1"] = Field(alias="schema")
+    kinds: dict[str, KindDeclaration] = {}
+    extend: dict[str, ExtensionDeclaration] = {}
+    probes: dict[str, ProbeDeclaration] = {}
+    questions: dict[str, QuestionDeclaration] = {}
+
+    @field_validator("kinds")
+    @classmethod
+    def _names(cls, kinds: dict[str, KindDeclaration]) -> dict[str, KindDeclaration]:
+        for name, kind in kinds.items():
+            for word in (name, *kind.attributes):
+                if not _NAME.match(word) or word in ("kind", "provenance"):
+                    raise ValueError(f"{word!r} is not a name like 'step_timing'")
+        return kinds
+
+
+def load_vocabulary(sources: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """The vocabulary as plain data, from (path, text) pairs in any order.
+
+    Raises :class:`ModelMedicError` with all problems of all files.
+    """
+    problems: list[Problem] = []
+    files: list[tuple[Document, VocabularyFile]] = []
+    for path, text in sorted(sources):
+        try:
+            document = load(text, path)
+        except ModelMedicError as error:
+            problems.extend(error.problems)
+            continue
+        model, found = check(document, VocabularyFile, "MM210")
+        problems.extend(found)
+        if model:
+            files.append((document, model))
+    plain: dict[str, Any] = {"kinds": {}, "probes": {}, "questions": {}}
+    for document, model in files:
+        problems.extend(_declare(plain, document, model))
+    for document, model in files:
+        problems.extend(_extend(plain, document, model))
+    for document, model in files:
+        problems.extend(_references(plain, document, model))
+    if problems:
+        raise ModelMedicError(problems)
+    return plain
+
+
+def _declare(plain: dict[str, Any], document: Document, model: VocabularyFile) -> list[Problem]:
+    problems = []
+    for section in ("kinds", "probes", "questions"):
+        declared: Mapping[str, Strict] = getattr(model, section)
+        for name, entry in declared.items():
+            if name in plain[section]:
+                message = f"{section[:-1]} {name!r} is declared twice"
+                problems.append(Problem("MM211", message, document.where((section, name))))
+            plain[section][name] = _dump(entry)
+    return problems
+
+
+def _extend(plain: dict[str, Any], document: Document, model: VocabularyFile) -> list[Problem]:
+    problems = []
+    for name, extension in model.extend.items():
+        where = document.where(("extend", name))
+        kind = plain["kinds"].get(name)
+        if kind is None:
+            problems.append(_unknown("kind", name, plain["kinds"], where))
+            continue
+        for attribute, declared in extension.attributes.items():
+            if attribute in kind["attributes"]:
+                message = f"{name} already has an attribute {attribute!r}"
+                problems.append(Problem("MM211", message, where))
+            kind["attributes"][attribute] = _dump(declared)
+        for attribute, values in extension.values.items():
+            if attribute not in kind["attributes"]:
+                problems.append(_unknown("attribute", attribute, kind["attributes"], where))
+                continue
+            known = kind["attributes"][attribute].setdefault("values", {})
+            for value, meaning in values.items():
+                if value in known:
+                    message = f"{name}.{attribute} already has the value {value!r}"
+                    problems.append(Problem("MM211", message, where))
+                known[value] = meaning
+        merged = [*kind.get("probes", []), *extension.probes]
+        kind["probes"] = sorted(set(merged))
+    return problems
+
+
+def _references(plain: dict[str, Any], document: Document, model: VocabularyFile) -> list[Problem]:
+    problems = []
+    kinds = plain["kinds"]
+    for name, kind in model.kinds.items():
+        where = document.where(("kinds", name))
+        named = [*kind.key, kind.polarity] if kind.polarity else kind.key
+        problems += [_unknown("attribute", a, kind.attributes, where) for a in named
+                     if a not in kind.attributes]  # fmt: skip
+        problems += [_unknown("probe", p, plain["probes"], where) for p in kind.probes
+                     if p not in plain["probes"]]  # fmt: skip
+    for name, probe in model.probes.items():
+        where = document.where(("probes", name))
+        problems += [_unknown("kind", k, kinds, where) for k in probe.gathers if k not in kinds]
+    for name, question in model.questions.items():
+        where = document.where(("questions", name))
+        if question.kind not in kinds:
+            problems.append(_unknown("kind", question.kind, kinds, where))
+            continue
+        attributes = kinds[question.kind]["attributes"]
+        problems += [_unknown("attribute", a, attributes, where)
+                     for a in (question.attribute, *question.where) if a not in attributes]  # fmt: skip
+    return problems
+
+
+def _unknown(what: str, name: str, known: Iterable[str], where: Any) -> Problem:
+    return Problem("MM212", f"unknown {what} {name!r}", where, did_you_mean(name, known))
+
+
+def _dump(entry: Strict) -> dict[str, Any]:
+    plain = entry.model_dump(exclude_defaults=True)
+    for attribute in (plain, *plain.get("attributes", {}).values()):
+        if isinstance(attribute.get("values"), list):
+            attribute["values"] = dict.fromkeys(attribute["values"], "")
+    return plain

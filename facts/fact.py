@@ -1,0 +1,109 @@
+"""Facts: immutable, typed observations with provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Value = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Provenance:
+    """Who said a fact: ``source`` (``probe:environment``, ``answer``, ``file``, ``derived``),
+    ``location`` (``train.py:12``), ``at`` (ISO 8601 time, given by the producer) and ``certainty``
+    (``measured``, ``stated`` by a person, or ``inferred`` from other data)."""
+
+    source: str = ""
+    location: str = ""
+    at: str = ""
+    certainty: str = "measured"
+
+    def plain(self) -> dict[str, str]:
+        """The JSON form; empty parts are left out."""
+        parts = (("source", self.source), ("location", self.location), ("at", self.at))
+        known = {name: value for name, value in parts if value}
+        return known | ({} if self.certainty == "measured" else {"certainty": self.certainty})
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An instance of a fact kind. ``values`` is sorted by attribute; provenance does not take part
+    in equality: two sources that say the same make one fact."""
+
+    kind: str
+    values: tuple[tuple[str, Value], ...]
+    provenance: tuple[Provenance, ...] = field(default=(), compare=False)
+
+    @staticmethod
+    def of(kind: str, provenance: Iterable[Provenance] = (), **values: Value) -> Fact:
+        """A fact from attribute values; not checked against the vocabulary."""
+        return Fact.from_items(kind, values.items(), provenance)
+
+    @staticmethod
+    def from_items(
+        kind: str, items: Iterable[tuple[str, Value]], provenance: Iterable[Provenance] = ()
+    ) -> Fact:
+        """A fact from (attribute, value) pairs; 2.0 becomes 2, so that equal facts are one fact."""
+        return Fact(kind, tuple(sorted((n, _normal(v)) for n, v in items)), tuple(provenance))
+
+    def get(self, attribute: str) -> Value | None:
+        """The value of an attribute, or None where the fact does not say."""
+        for name, value in self.values:
+            if name == attribute:
+                return value
+        return None
+
+    def plain(self) -> dict[str, Any]:
+        """The flat JSON form that a facts file holds."""
+        flat: dict[str, Any] = {"kind": self.kind, **dict(self.values)}
+        if self.provenance:
+            flat["provenance"] = [source.plain() for source in self.provenance]
+        return flat
+
+    def sort_key(self) -> tuple[str, tuple[tuple[str, str, str], ...]]:
+        """A total order over facts of any types (numbers by type and text, not by size)."""
+        return self.kind, tuple((n, type(v).__name__, repr(v)) for n, v in self.values)
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{name}={_shown(value)}" for name, value in self.values)
+        return f"{self.kind}({inside})"
+
+
+def canonical(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """Facts in canonical order, equal ones merged with the union of their provenance.
+
+    Distinguishes ``1``, ``1.0`` and ``true``, which Python calls equal.
+    """
+    merged: dict[Any, Fact] = {}
+    for fact in facts:
+        key = fact.sort_key()
+        seen = merged.get(key)
+        if seen is not None:
+            sources = tuple(sorted({*seen.provenance, *fact.provenance}))
+            fact = Fact(fact.kind, fact.values, sources)
+        merged[key] = fact
+    return tuple(merged[key] for key in sorted(merged))
+
+
+def with_source(fact: Fact, source: Provenance) -> Fact:
+    """The same fact, with ``source`` where it had no provenance of its own."""
+    return fact if fact.provenance else Fact(fact.kind, fact.values, (source,))
+
+
+def as_mapping(fact: Fact) -> Mapping[str, Value]:
+    """The attribute values as a mapping."""
+    return dict(fact.values)
+
+
+def _normal(value: Value) -> Value:
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return int(value) if whole else value
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, str):
+        text = value if len(value) <= 80 else value[:77] + "..."
+        return repr(text)
+    return "true" if value is True else "false" if value is False else repr(value)

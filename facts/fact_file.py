@@ -1,0 +1,180 @@
+"""Reads facts files strictly: JSON, all problems with their places, nothing half-done."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+from .fact import Fact, Provenance
+from .kinds import Vocabulary
+from .problems import Location, ModelMedicError, Problem, did_you_mean, excerpt
+
+SCHEMA = "modelmedic/facts/1"
+MAX_BYTES = 32_000_000
+MAX_FACTS = 100_000
+MAX_PROBLEMS = 50
+
+
+def read_facts(path: Path, vocabulary: Vocabulary) -> tuple[Fact, ...]:
+    """The facts of one file. Raises :class:`ModelMedicError` (MM10x, MM11x)."""
+    return parse_facts(read_text(path, MAX_BYTES), str(path), vocabulary)
+
+
+def read_text(path: Path, limit: int) -> str:
+    """The text of a regular UTF-8 file of at most ``limit`` bytes, else a clear error."""
+    where = Location(str(path))
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+            raise _error("MM102", f"this is {kind}", where, "name a facts file (JSON)")
+        if status.st_size > limit:
+            message = f"the file has {status.st_size:,} bytes; at most {limit:,} are read"
+            raise _error("MM103", message, where, "split it into several files")
+        raw = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        hint = "check the path" if isinstance(error, FileNotFoundError) else "check its permissions"
+        raise _error("MM101", f"cannot read the file: {reason}", where, hint) from None
+    return decode(raw, where)
+
+
+def decode(raw: bytes, where: Location) -> str:
+    """UTF-8 text (a byte order mark is dropped), else a clear error."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"not a text file in UTF-8 (byte {error.start} is {raw[error.start]:#04x})"
+        raise _error("MM104", message, where, "facts files are JSON") from None
+
+
+def parse_facts(text: str, name: str, vocabulary: Vocabulary) -> tuple[Fact, ...]:
+    """The facts in a JSON text; ``name`` stands in messages and provenance."""
+    items, prefix = _items(_json(text, name), name)
+    if len(items) > MAX_FACTS:
+        message = f"{len(items):,} facts; at most {MAX_FACTS:,} are taken"
+        raise _error("MM103", message, Location(name), "split the file")
+    facts: list[Fact] = []
+    broken: list[tuple[int, Problem]] = []
+    source = Provenance("file", name)
+    for index, item in enumerate(items):
+        found = vocabulary.problems(item, Location(name))
+        broken.extend((index, problem) for problem in found)
+        if not found and not broken:
+            facts.append(vocabulary.trusted(item, source))
+        if len(broken) >= MAX_PROBLEMS:
+            break
+    if broken:
+        raise ModelMedicError(_placed(broken, text, name, prefix))
+    return tuple(facts)
+
+
+def _items(data: Any, name: str) -> tuple[list[Any], tuple[str, ...]]:
+    if isinstance(data, list):
+        return data, ()
+    where = Location(name, 1, 1)
+    if not isinstance(data, dict):
+        raise _error("MM106", f"a facts file holds an object or a list, not {excerpt(data)}",
+                     where, f'write {{"schema": "{SCHEMA}", "facts": [...]}}')  # fmt: skip
+    for key in data:
+        if key not in ("schema", "facts", "note"):
+            hint = did_you_mean(key, ("schema", "facts", "note")) or "remove it"
+            raise _error("MM107", f"a facts file has no field {excerpt(key)}", where, hint)
+    if data.get("schema") != SCHEMA:
+        message = f"the schema is {excerpt(data.get('schema'))}, not {SCHEMA!r}"
+        raise _error("MM105", message, where, f'write "schema": "{SCHEMA}"')
+    if not isinstance(data.get("facts"), list):
+        raise _error("MM106", "'facts' must be a list", where, 'write "facts": [...]')
+    return data["facts"], ("facts",)
+
+
+def _json(text: str, name: str) -> Any:
+    if not text.strip():
+        raise _error("MM108", "the file is empty", Location(name, 1, 1),
+                     f'write {{"schema": "{SCHEMA}", "facts": []}}')  # fmt: skip
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        where = Location(name, error.lineno, error.colno)
+        raise _error("MM109", f"not valid JSON: {error.msg}", where, "") from None
+    except _DuplicateKeyError as error:
+        line, column = _second_place(text, error.key)
+        message = f"the key {excerpt(error.key)} stands twice in one object"
+        raise _error("MM118", message, Location(name, line, column), "remove one") from None
+    except _ConstantError as error:
+        line, column = _place_of(text, error.word)
+        message = f"{error.word} is not a finite number"
+        raise _error("MM119", message, Location(name, line, column),
+                     "leave the attribute out, or use the attribute that names the case") from None  # fmt: skip
+    except (RecursionError, ValueError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)[:120]
+        raise _error("MM109", f"not usable as JSON: {reason}", Location(name), "") from None
+
+
+class _DuplicateKeyError(Exception):
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+class _ConstantError(Exception):
+    def __init__(self, word: str) -> None:
+        super().__init__(word)
+        self.word = word
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    built = dict(pairs)
+    if len(built) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _DuplicateKeyError(key)
+            seen.add(key)
+    return built
+
+
+def _no_constant(word: str) -> Any:
+    raise _ConstantError(word)
+
+
+def _place_of(text: str, word: str) -> tuple[int, int]:
+    at = max(text.find(word), 0)
+    return text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
+
+
+def _second_place(text: str, key: str) -> tuple[int, int]:
+    """Line and column of the duplicate key: the YAML reader finds it, JSON being YAML."""
+    from .strict_yaml import load
+
+    try:
+        load(text, "")
+    except ModelMedicError as error:
+        where = error.problems[0].where
+        if error.problems[0].code == "MM207" and where:
+            return where.line, where.column
+    return _place_of(text, json.dumps(key))
+
+
+def _placed(
+    broken: list[tuple[int, Problem]], text: str, name: str, prefix: tuple[str, ...]
+) -> list[Problem]:
+    """Problems with line and column. Only on this path is the text read a second time."""
+    from .strict_yaml import load
+
+    try:
+        document = load(text, name)
+    except ModelMedicError:
+        document = None
+    placed = []
+    for index, problem in broken:
+        where = document.where((*prefix, index)) if document else Location(name)
+        message = f"facts[{index}]: {problem.message}"
+        placed.append(Problem(problem.code, message, where, problem.hint))
+    return placed
+
+
+def _error(code: str, message: str, where: Location, hint: str) -> ModelMedicError:
+    return ModelMedicError(Problem(code, message, where, hint))

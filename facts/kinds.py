@@ -1,0 +1,232 @@
+"""The vocabulary: fact kinds with typed attributes, probes and questions.
+
+These are the run-time values; :mod:`.declarations` reads them from YAML. Everything here is built
+from plain data, so that a compiled vocabulary can be loaded without YAML or pydantic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .fact import Fact, Provenance, Value
+from .problems import Location, ModelMedicError, Problem, did_you_mean, excerpt
+
+MAX_STRING = 4_096
+MAX_TEXT = 65_536
+_RESERVED = frozenset({"kind", "provenance"})
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One attribute of a kind.
+
+    ``type`` is string, text, path, version, integer, number or boolean; ``values`` maps each
+    allowed value to its meaning (empty: any); ``unit`` is a symbol such as ``s``; ``default``
+    stands where a fact is silent; ``ask`` is the question text, with ``{other_attribute}``.
+    """
+
+    name: str
+    type: str
+    description: str = ""
+    unit: str = ""
+    required: bool = False
+    values: Mapping[str, str] | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    default: Value | None = None
+    secret: bool = False
+    ask: str = ""
+
+    def problem(self, value: Any) -> tuple[str, str] | None:
+        """What is wrong with ``value`` (message, hint), or None."""
+        wrong = _type_problem(self.type, value)
+        if wrong:
+            return f"{self.name!r} must be {wrong}, not {excerpt(value)}", ""
+        if self.values is not None and value not in self.values:
+            hint = did_you_mean(str(value), self.values) or f"one of: {', '.join(self.values)}"
+            return f"{self.name!r} cannot be {excerpt(value)}", hint[:400]
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            if self.minimum is not None and value < self.minimum:
+                return f"{self.name!r} must be at least {self.minimum:g}, not {value!r}", ""
+            if self.maximum is not None and value > self.maximum:
+                return f"{self.name!r} must be at most {self.maximum:g}, not {value!r}", ""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A fact kind.
+
+    ``key`` names the attributes that identify what a fact is about; ``functional`` says that a
+    known fact about the same key contradicts a condition it fails. ``polarity`` names the boolean
+    attribute (default true) that is false where something was looked for and not found.
+    """
+
+    name: str
+    description: str
+    attributes: Mapping[str, Attribute]
+    key: tuple[str, ...] = ()
+    functional: bool = True
+    polarity: str = ""
+    probes: tuple[str, ...] = ()
+    derived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What the plan may offer: a probe, its command, its cost in seconds, what it needs."""
+
+    name: str
+    title: str
+    command: str
+    seconds: float
+    network: bool = False
+    gathers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question to a person that sets ``attribute`` of a fact of ``kind`` (``where`` is fixed)."""
+
+    id: str
+    text: str
+    kind: str
+    attribute: str
+    where: tuple[tuple[str, Value], ...] = ()
+    help: str = ""
+    seconds: float = 10.0
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """All kinds, probes and questions, by name."""
+
+    kinds: Mapping[str, Kind]
+    probes: Mapping[str, Probe]
+    questions: Mapping[str, Question]
+
+    @staticmethod
+    def from_plain(plain: Mapping[str, Any]) -> Vocabulary:
+        """Build from the compiled form (see :func:`.declarations.load_vocabulary`)."""
+        return Vocabulary(
+            {name: _kind(name, kind) for name, kind in plain["kinds"].items()},
+            {
+                name: Probe(name, **{**probe, "gathers": tuple(probe.get("gathers", ()))})
+                for name, probe in plain["probes"].items()
+            },
+            {
+                name: Question(name, **{**q, "where": tuple(sorted(q.get("where", {}).items()))})
+                for name, q in plain["questions"].items()
+            },
+        )
+
+    def fact(self, kind: str, provenance: Iterable[Provenance] = (), **values: Value) -> Fact:
+        """A checked fact. Raises :class:`ModelMedicError` (MM1xx) where it breaks the vocabulary."""
+        problems = self.problems({"kind": kind, **values}, Location("fact"))
+        if problems:
+            raise ModelMedicError(problems)
+        return Fact.of(kind, provenance, **values)
+
+    def read(self, item: Any, where: Location, source: Provenance) -> Fact:
+        """A fact from its flat JSON form; raises with every problem found at ``where``."""
+        problems = self.problems(item, where)
+        if problems:
+            raise ModelMedicError(problems)
+        return self.trusted(item, source)
+
+    def trusted(self, item: Mapping[str, Any], source: Provenance) -> Fact:
+        """A fact from a flat form that :meth:`problems` has found in order."""
+        values = ((name, value) for name, value in item.items() if name not in _RESERVED)
+        stated = _provenance(item.get("provenance"), source)
+        return Fact.from_items(item["kind"], values, stated)
+
+    def problems(self, item: Any, where: Location) -> list[Problem]:
+        """Everything that is wrong with a fact in its flat JSON form."""
+        if not isinstance(item, dict):
+            return [Problem("MM110", f"a fact must be an object, not {excerpt(item)}", where,
+                            'write {"kind": ..., ...}')]  # fmt: skip
+        name = item.get("kind")
+        if not isinstance(name, str):
+            return [Problem("MM111", "a fact needs a 'kind'", where, 'add "kind": "package"')]
+        kind = self.kinds.get(name)
+        if kind is None:
+            hint = did_you_mean(name, self.kinds) or "`diagnose facts` lists the kinds"
+            return [Problem("MM112", f"unknown fact kind {excerpt(name)}", where, hint)]
+        if kind.derived:
+            return [Problem("MM113", f"{name!r} is derived by the engine and cannot be given",
+                            where, "give the observations it follows from")]  # fmt: skip
+        return _attribute_problems(kind, item, where)
+
+
+def _attribute_problems(kind: Kind, item: Mapping[str, Any], where: Location) -> list[Problem]:
+    problems: list[Problem] = []
+    for name, value in item.items():
+        if name in _RESERVED:
+            continue
+        attribute = kind.attributes.get(name)
+        if attribute is None:
+            known = ", ".join(kind.attributes)
+            hint = did_you_mean(name, kind.attributes) or f"{kind.name} has: {known}"
+            message = f"{kind.name} has no attribute {excerpt(name)}"
+            problems.append(Problem("MM114", message, where, hint))
+        elif wrong := attribute.problem(value):
+            problems.append(Problem("MM115", f"{kind.name}: {wrong[0]}", where, wrong[1]))
+    for attribute in kind.attributes.values():
+        if attribute.required and attribute.name not in item:
+            message = f"{kind.name} needs the attribute {attribute.name!r}"
+            problems.append(Problem("MM116", message, where, attribute.description))
+    problems.extend(_provenance_problems(item.get("provenance"), where))
+    return problems
+
+
+def _type_problem(kind: str, value: Any) -> str | None:
+    """The expected type in words where ``value`` does not have it."""
+    if kind == "boolean":
+        return None if isinstance(value, bool) else "true or false"
+    if kind in ("integer", "number"):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return "a whole number" if kind == "integer" else "a number"
+        if not math.isfinite(value) or abs(value) > 1e300:
+            return "a finite number of ordinary size"
+        if kind == "integer" and not isinstance(value, int):
+            return "a whole number"
+        return None if abs(value) < 2**63 or isinstance(value, float) else "a number below 2^63"
+    limit = MAX_TEXT if kind == "text" else MAX_STRING
+    if not isinstance(value, str):
+        return "a version in quotes" if kind == "version" else "text in quotes"
+    if len(value) > limit:
+        return f"at most {limit} characters long"
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        return "well-formed text (it holds a lone surrogate)"
+    return None
+
+
+def _provenance_problems(stated: Any, where: Location) -> list[Problem]:
+    if stated is None:
+        return []
+    entries = stated if isinstance(stated, list) else [stated]
+    allowed = {"source", "location", "at", "certainty"}
+    for entry in entries:
+        if not isinstance(entry, dict) or not set(entry) <= allowed:
+            return [Problem("MM117", "'provenance' must be an object (or a list of objects) with "
+                            "source, location, at, certainty", where)]  # fmt: skip
+        if not all(isinstance(v, str) and len(v) <= MAX_STRING for v in entry.values()):
+            return [Problem("MM117", "each part of 'provenance' must be text", where)]
+    return []
+
+
+def _provenance(stated: Any, source: Provenance) -> tuple[Provenance, ...]:
+    if stated is None:
+        return (source,)
+    entries = stated if isinstance(stated, list) else [stated]
+    return tuple(sorted({Provenance(**entry) for entry in entries}))
+
+
+def _kind(name: str, plain: Mapping[str, Any]) -> Kind:
+    attributes = {a: Attribute(a, **rest) for a, rest in plain["attributes"].items()}
+    rest = {k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()
+            if k != "attributes"}  # fmt: skip
+    return Kind(name, attributes=attributes, **rest)

@@ -1,0 +1,64 @@
+"""Problems for people: what is wrong, where, why, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Location:
+    """A place in a source. ``line`` and ``column`` count from 1; 0 means not known."""
+
+    path: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with an input.
+
+    ``code`` is stable (``MM1xx`` facts, ``MM2xx`` knowledge, ``MM3xx`` command, ``MM4xx`` probes);
+    ``hint`` says what to do next and may be empty.
+    """
+
+    code: str
+    message: str
+    where: Location | None = None
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f" ({self.hint})" if self.hint else ""
+        return f"{place}{self.code} {self.message}{advice}"
+
+
+class ModelMedicError(Exception):
+    """Base of all errors that are meant for people; carries one or more :class:`Problem`."""
+
+    def __init__(self, problems: Problem | Iterable[Problem]) -> None:
+        found = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        self.problems: tuple[Problem, ...] = found
+        super().__init__(found)  # the only argument, so that the error can be pickled
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self.problems)
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """``did you mean 'x'?`` for the closest candidate, or an empty text."""
+    import difflib
+
+    close: Sequence[str] = difflib.get_close_matches(word, sorted(candidates), n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else ""
+
+
+def excerpt(text: object, limit: int = 60) -> str:
+    """A short, printable rendering of a value from an untrusted input."""
+    shown = text if isinstance(text, str) else repr(text)
+    shown = shown if len(shown) <= limit else shown[: limit - 3] + "..."
+    return ascii(shown)

@@ -1,0 +1,78 @@
+"""Checks plain YAML data against pydantic models and names the place of each problem."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from .problems import Problem, did_you_mean, excerpt
+from .strict_yaml import Document, Path
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_ADVICE = {
+    "missing": "add it",
+    "extra_forbidden": "remove it or mend the spelling",
+    "string_type": "put it in quotes if text is meant",
+}
+
+
+class Strict(BaseModel):
+    """Base of all declarations: no unknown keys, no silent conversion, frozen."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def check(document: Document, model: type[Model], code: str) -> tuple[Model | None, list[Problem]]:
+    """The model, or None with one problem for each place that breaks it."""
+    try:
+        return model.model_validate(document.data), []
+    except ValidationError as error:
+        found = [_problem(document, model, code, item) for item in error.errors()]
+        return None, list(dict.fromkeys(found))
+
+
+def _problem(document: Document, model: type[BaseModel], code: str, item: Any) -> Problem:
+    path = _known_path(document.data, item["loc"])
+    name = str(item["loc"][-1]) if item["loc"] else "the document"
+    kind = item["type"]
+    if kind == "missing":
+        message = f"{_spell(path)}the field {name!r} is missing"
+    elif kind == "extra_forbidden":
+        message = f"{_spell(path[:-1])}there is no field {name!r}"
+    else:
+        message = f"{_spell(path)}{item['msg'].removeprefix('Value error, ')}"
+        if not isinstance(item.get("input"), (dict, list)):
+            message += f" (found {excerpt(item.get('input'))})"
+    hint = _ADVICE.get(kind, "")
+    if kind == "extra_forbidden":
+        hint = did_you_mean(name, _all_fields(model)) or hint
+    return Problem(code, message, document.where(path), hint)
+
+
+def _known_path(data: Any, loc: tuple[int | str, ...]) -> Path:
+    """The part of a pydantic location that exists in the data (union tags are skipped)."""
+    path: list[str | int] = []
+    for part in loc:
+        if isinstance(data, dict) and part in data:
+            data = data[part]
+        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+            data = data[part]
+        else:
+            continue
+        path.append(part)
+    return tuple(path)
+
+
+def _spell(path: Path) -> str:
+    return ".".join(str(part) for part in path) + ": " if path else ""
+
+
+def _all_fields(model: type[BaseModel]) -> set[str]:
+    """Every field name that the schema of ``model`` knows, at any depth."""
+    schema = model.model_json_schema()
+    names: set[str] = set()
+    for part in (schema, *schema.get("$defs", {}).values()):
+        names.update(part.get("properties", {}))
+    return names

@@ -1,0 +1,156 @@
+"""A strict reader of YAML 1.2 (core schema) that keeps the place of every value.
+
+Refused, with ``path:line:col``: anchors, aliases, tags, duplicate keys, keys that are not text,
+several documents, and inputs over the caps. ``yes``, ``on``, ``012`` and dates are plain text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+from .problems import Location, ModelMedicError, Problem
+
+MAX_BYTES = 8_000_000
+MAX_DEPTH = 40
+MAX_NODES = 400_000
+
+_NULLS = {"null": None, "Null": None, "NULL": None, "~": None, "": None}
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False,
+             "FALSE": False}  # fmt: skip
+_INTEGER = re.compile(r"[-+]?[0-9]+\Z")
+_BASED = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_SPECIAL = {".inf": float("inf"), "+.inf": float("inf"), "-.inf": float("-inf"),
+            ".nan": float("nan")}  # fmt: skip
+
+Path = tuple[str | int, ...]
+
+
+class Document:
+    """Plain data (dict, list, str, int, float, bool, None) and the place of each value."""
+
+    def __init__(self, path: str, data: Any, places: dict[Path, tuple[int, int]]) -> None:
+        self.path = path
+        self.data = data
+        self._places = places
+
+    def where(self, path: Path = ()) -> Location:
+        """The place of the value at ``path``, or of its nearest known parent."""
+        for end in range(len(path), -1, -1):
+            place = self._places.get(tuple(path[:end]))
+            if place:
+                return Location(self.path, *place)
+        return Location(self.path)
+
+
+def load(text: str, path: str) -> Document:
+    """Read one YAML document; ``path`` is only used in messages.
+
+    Raises :class:`ModelMedicError` with one problem that names the place.
+    """
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise _error("MM201", f"the file is larger than {MAX_BYTES} bytes", path, 0, 0,
+                     "split it into several files")  # fmt: skip
+    try:
+        return _Builder(path).build(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        reason = " ".join(filter(None, (error.context, error.problem)))
+        raise _error("MM202", f"not readable as YAML: {reason}", path, line, column) from None
+    except (yaml.YAMLError, UnicodeError) as error:
+        reason = str(error).splitlines()[0]
+        raise _error("MM202", f"not readable as YAML: {reason}", path, 0, 0) from None
+
+
+def scalar(text: str) -> Any:
+    """The value of a plain (unquoted) scalar under the YAML 1.2 core schema."""
+    if text in _NULLS:
+        return None
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if _INTEGER.match(text) and len(text) <= 40:
+        return int(text)
+    if _BASED.match(text) and len(text) <= 40:
+        return int(text, 0)
+    if _FLOAT.match(text) and len(text) <= 40:
+        return float(text)
+    return _SPECIAL.get(text.lower(), text)
+
+
+class _Builder:
+    """Builds data straight from parser events, so that nothing is expanded before it is checked."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._places: dict[Path, tuple[int, int]] = {}
+        self._nodes = 0
+
+    def build(self, text: str) -> Document:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        self._events = iter(yaml.parse(text, Loader=loader))
+        next(self._events)  # stream start
+        event = next(self._events)
+        if isinstance(event, yaml.StreamEndEvent):
+            raise _error("MM203", "the file is empty", self._path, 1, 1)
+        data = self._value(next(self._events), (), 0)
+        next(self._events)  # document end
+        follow = next(self._events)
+        if not isinstance(follow, yaml.StreamEndEvent):
+            raise self._at(follow, "MM204", "more than one document in the file",
+                           "one file holds one document; remove '---'")  # fmt: skip
+        return Document(self._path, data, self._places)
+
+    def _value(self, event: Any, path: Path, depth: int) -> Any:
+        self._nodes += 1
+        if depth > MAX_DEPTH or self._nodes > MAX_NODES:
+            raise self._at(event, "MM201", "the document is nested too deep or has too many values")
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise self._at(event, "MM205", "anchors and aliases are not allowed",
+                           "write the value out where it is needed")  # fmt: skip
+        if getattr(event, "tag", None):
+            raise self._at(event, "MM205", f"the tag {event.tag!r} is not allowed", "remove it")
+        self._places[path] = (event.start_mark.line + 1, event.start_mark.column + 1)
+        if isinstance(event, yaml.ScalarEvent):
+            return scalar(event.value) if event.implicit[0] else event.value
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._sequence(path, depth)
+        return self._mapping(path, depth)
+
+    def _sequence(self, path: Path, depth: int) -> list[Any]:
+        items: list[Any] = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            items.append(self._value(event, (*path, len(items)), depth + 1))
+        return items
+
+    def _mapping(self, path: Path, depth: int) -> dict[str, Any]:
+        items: dict[str, Any] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            if not isinstance(event, yaml.ScalarEvent):
+                raise self._at(event, "MM206", "a key must be plain text")
+            key = self._key(event)
+            if not isinstance(key, str):
+                raise self._at(event, "MM206", f"the key {key!r} is not text", "put it in quotes")
+            if key in items:
+                raise self._at(event, "MM207", f"the key {key!r} stands twice",
+                               "remove or rename one of the two")  # fmt: skip
+            items[key] = self._value(next(self._events), (*path, key), depth + 1)
+        return items
+
+    def _key(self, event: Any) -> Any:
+        if event.anchor or event.tag:
+            raise self._at(event, "MM205", "anchors and tags are not allowed on a key")
+        return scalar(event.value) if event.implicit[0] else event.value
+
+    def _at(self, event: Any, code: str, message: str, hint: str = "") -> ModelMedicError:
+        mark = event.start_mark
+        return _error(code, message, self._path, mark.line + 1, mark.column + 1, hint)
+
+
+def _error(
+    code: str, message: str, path: str, line: int, column: int, hint: str = ""
+) -> ModelMedicError:
+    return ModelMedicError(Problem(code, message, Location(path, line, column), hint))

@@ -1,0 +1,46 @@
+"""The probes by name. To add one, write its file and add its line to :data:`_PROBES`.
+
+What a probe gathers and what it costs stands in the vocabulary (``facts/vocabulary/*.yaml``);
+a test keeps the two lists together.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol
+
+from ..facts.problems import ModelMedicError, Problem, did_you_mean
+from .outcome import Outcome
+
+# Name of the probe -> "module:function" of this package. Nothing is imported until it is asked for.
+_PROBES = {
+    "environment": "environment:gather_environment",
+    "messages": "messages:read_messages",
+}
+
+
+class ProbeFunction(Protocol):
+    """What every probe is: a function that takes its inputs and a vocabulary.
+
+    Inputs differ from probe to probe and stand in its signature. A probe raises
+    :class:`ModelMedicError` where it cannot give any answer; what is wrong with a part of its
+    input comes back among the problems of its outcome.
+    """
+
+    def __call__(self, *args: object, **kwargs: object) -> Outcome: ...
+
+
+def list_probes() -> tuple[str, ...]:
+    """The names of all probes, sorted."""
+    return tuple(sorted(_PROBES))
+
+
+def load_probe(name: str) -> ProbeFunction:
+    """The function of a probe. Raises :class:`ModelMedicError` (MM401) for an unknown name."""
+    target = _PROBES.get(name)
+    if target is None:
+        hint = did_you_mean(name, _PROBES) or f"there are: {', '.join(list_probes())}"
+        raise ModelMedicError(Problem("MM401", f"there is no probe {name!r}", None, hint))
+    module, _, function = target.partition(":")
+    found: ProbeFunction = getattr(import_module(f".{module}", __package__), function)
+    return found
