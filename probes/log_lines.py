@@ -62,8 +62,11 @@ class LogHead(NamedTuple):
     message: str
 
 
-def log_head(text: str) -> LogHead | None:
-    """The parts of a log line, or None for a line without such a head."""
+def log_head(text: str, *, inner: bool = False) -> LogHead | None:
+    """The parts of a log line, or None for a line without such a head.
+
+    A line that went through a second logger has two heads; the ``inner`` one knows more.
+    """
     if not text or text[0] in " \t":
         return None
     logfmt = _LOGFMT.match(text) if "level=" in text[:400] else None
@@ -76,10 +79,10 @@ def log_head(text: str) -> LogHead | None:
             named = head.groupdict()
             level = _LEVELS.get(named["level"].upper(), "")
             rest = text[head.end() :]
-            # A log that went through a second logger has two heads; the inner one knows more.
-            inner = log_head(rest) if rest[:1].isdigit() and head.end() else None
-            return inner if inner and inner.level else _with_logger(
-                level, named.get("logger") or "", rest)  # fmt: skip
+            second = log_head(rest, inner=True) if rest[:1].isdigit() and not inner else None
+            if second and second.level:
+                return second
+            return _with_logger(level, named.get("logger") or "", rest)
     return None
 
 

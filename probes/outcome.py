@@ -37,7 +37,7 @@ class Collector:
         self._facts: list[Fact] = []
         self._problems: list[Problem] = []
 
-    def add(self, kind: str, location: str, **values: Value | None) -> None:
+    def add(self, kind: str, location: str, /, **values: Value | None) -> None:
         """Add a fact; ``location`` says where it was seen. A value of None is left out, a text
         that is too long is cut and says so."""
         location = clean(location, MAX_STRING)

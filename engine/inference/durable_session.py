@@ -127,7 +127,7 @@ class DurableSession:
         """
         if not self._open:
             raise SessionClosed("the session is closed")
-        if not marks:  # an empty batch crashes the engine
+        if not marks:  # for an empty batch the engine returns uninitialised memory
             return []
         first = self._fed + 1
         if self._fed + len(marks) > self._network.mark_limit:

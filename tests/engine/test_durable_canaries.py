@@ -52,7 +52,7 @@ BOOT = [{"ad": s(0)}]
 
 
 def outcome(script: str, timeout: float = 20.0, **env: str) -> str:
-    """Run `script` in a subprocess: what it printed, `hang`, `crash` or the last line of its error."""
+    """Run `script` in a subprocess: what it printed, `hang`, `crash` or its last error line."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", PRELUDE + script],
@@ -339,6 +339,7 @@ print("done")
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", FAR_SIDE)
 def test_far_side_of_each_wall_is_where_it_was(what: str) -> None:
     script, expected = FAR_SIDE[what]

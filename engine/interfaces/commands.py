@@ -1,0 +1,240 @@
+"""The commands of ``diagnose``. Thin: each loads what it needs, asks the engine, and writes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..knowledge_base import VERSION
+from . import output
+from .setup import load_base, load_doctor, load_facts, read_stdin
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_FORMATS = click.Choice(["text", "json"])
+_FAIL_ON = click.Choice(["info", "warning", "error", "blocker", "never"])
+_ENGINES = click.Choice(["auto", "durable", "reference"])
+
+
+def common(command: Command) -> Command:
+    """Options that every diagnosing command has."""
+    for option in (
+        click.option("--kb", "overlays", multiple=True, metavar="DIR", help="Add knowledge."),
+        click.option("--engine", type=_ENGINES, default="auto", help="Inference backend."),
+        click.option("--format", "-f", "format_", type=_FORMATS, default="text"),
+        click.option("-o", "--output", "target", type=click.Path(path_type=Path), default=None,
+                     metavar="FILE", help="Write the answer to a file."),
+        click.option("--debug", is_flag=True, hidden=True),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def facts_option(command: Command) -> Command:
+    """``--facts FILE...``; ``-`` reads standard input."""
+    return click.option("--facts", "files", multiple=True, metavar="FILE...",
+                        help="Facts files (JSON); - is standard input.")(command)  # fmt: skip
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@facts_option
+@click.option("--fail-on", type=_FAIL_ON, default="error", help="Severity that makes the exit code 1.")
+@click.option("--verbose", "-v", is_flag=True, help="Show everything that is still open.")
+@common
+@click.version_option(VERSION, prog_name="modelmedic")
+@click.pass_context
+def cli(
+    context: click.Context,
+    files: Sequence[str],
+    fail_on: str,
+    verbose: bool,
+    overlays: Sequence[str],
+    engine: str,
+    format_: str,
+    target: Path | None,
+    debug: bool,
+) -> int | None:
+    """Find out what is wrong with a training run or a model port.
+
+    With --facts: diagnose facts files. Exit codes: 0 nothing at or above --fail-on, 1 findings,
+    2 bad usage or input, 3 knowledge does not load, 70 internal error, 130 interrupted.
+    """
+    if context.invoked_subcommand is not None:
+        return None
+    if not files:
+        click.echo(context.get_help(), err=True)
+        raise click.UsageError("nothing to diagnose: give --facts FILE, or a command")
+    doctor = load_doctor(overlays, engine)
+    report = doctor.diagnose(load_facts(doctor.base, files))
+    if format_ == "json":
+        output.emit_json(report.plain(), target)
+    else:
+        from .report_text import report_lines
+
+        output.emit_text(report_lines(report, verbose=verbose), target)
+    return output.exit_code(report, fail_on)
+
+
+@cli.command()
+@click.argument("text", nargs=-1)
+@click.option("--fail-on", type=_FAIL_ON, default="error")
+@common
+def decode(
+    text: Sequence[str],
+    fail_on: str,
+    overlays: Sequence[str],
+    engine: str,
+    format_: str,
+    target: Path | None,
+    debug: bool,
+) -> int:
+    """What does this error mean? TEXT is a message, or - for standard input (tracebacks, logs)."""
+    from ...probes.messages import read_messages
+
+    raw = read_stdin() if not text or list(text) == ["-"] else " ".join(text)
+    doctor = load_doctor(overlays, engine)
+    outcome = read_messages(raw, doctor.base.vocabulary)
+    report = doctor.diagnose(outcome.facts, outcome.problems)
+    if format_ == "json":
+        output.emit_json(report.plain(), target)
+    else:
+        from .decode_text import decode_lines
+
+        output.emit_text(decode_lines(report), target)
+    return output.exit_code(report, fail_on)
+
+
+@cli.command("why-not")
+@click.argument("diagnosis")
+@facts_option
+@common
+def why_not(
+    diagnosis: str,
+    files: Sequence[str],
+    overlays: Sequence[str],
+    engine: str,
+    format_: str,
+    target: Path | None,
+    debug: bool,
+) -> int:
+    """Why is DIAGNOSIS not concluded? Shows the smallest sets of missing or contradicted facts."""
+    doctor = load_doctor(overlays, engine)
+    _known(doctor.base, diagnosis)
+    consultation = doctor.consult(load_facts(doctor.base, files))
+    plain = consultation.explain_absence(diagnosis)
+    if format_ == "json":
+        output.emit_json({"schema": "modelmedic/why-not/1", **plain}, target)
+    else:
+        from .answers_text import why_not_lines
+
+        facts = {consultation.explanations.ids[fact]: str(fact) for fact in consultation.facts}
+        output.emit_text(why_not_lines(plain, facts), target)
+    return output.OK
+
+
+@cli.command("whatif")
+@click.option("--set", "settings", multiple=True, required=True, metavar="FACT",
+              help='Such as "package name=pydantic version=2.14.3".')  # fmt: skip
+@facts_option
+@common
+def what_if(
+    settings: Sequence[str],
+    files: Sequence[str],
+    overlays: Sequence[str],
+    engine: str,
+    format_: str,
+    target: Path | None,
+    debug: bool,
+) -> int:
+    """What would change if a fact were so? A fact about the same thing replaces the known one."""
+    from .settings import parse_setting
+
+    doctor = load_doctor(overlays, engine)
+    change = [parse_setting(text, doctor.base.vocabulary) for text in settings]
+    plain = doctor.what_if(load_facts(doctor.base, files), change)
+    if format_ == "json":
+        output.emit_json({"schema": "modelmedic/whatif/1", **plain}, target)
+    else:
+        from .answers_text import what_if_lines
+
+        output.emit_text(what_if_lines(plain, doctor.base), target)
+    return output.OK
+
+
+@cli.command()
+@click.argument("entry")
+@common
+def explain(
+    entry: str,
+    overlays: Sequence[str],
+    engine: str,
+    format_: str,
+    target: Path | None,
+    debug: bool,
+) -> int:
+    """Explain a diagnosis or any other entry of the knowledge: meaning, actions, sources."""
+    base = load_base(overlays)
+    _known(base, entry)
+    from .answers_text import entry_plain, explain_lines
+
+    plain = entry_plain(base, entry)
+    if format_ == "json":
+        output.emit_json({"schema": "modelmedic/entry/1", **plain}, target)
+    else:
+        output.emit_text(explain_lines(plain), target)
+    return output.OK
+
+
+@cli.command("facts")
+@click.argument("kind", required=False)
+@click.option("--schema", is_flag=True, help="The JSON Schema of facts files.")
+@common
+def facts_(
+    kind: str | None,
+    schema: bool,
+    overlays: Sequence[str],
+    engine: str,
+    format_: str,
+    target: Path | None,
+    debug: bool,
+) -> int:
+    """List the fact kinds, describe one, or print the JSON Schema of facts files."""
+    from ...facts.json_schema import facts_schema
+    from .answers_text import kind_lines, kinds_lines
+
+    vocabulary = load_base(overlays).vocabulary
+    if schema or format_ == "json":
+        output.emit_json(facts_schema(vocabulary), target)
+    elif kind is None:
+        output.emit_text(kinds_lines(vocabulary), target)
+    else:
+        output.emit_text(kind_lines(vocabulary, kind), target)
+    return output.OK
+
+
+def _known(base: Any, entry: str) -> None:
+    """Refuse an id that the knowledge does not have."""
+    from ...facts import ModelMedicError, Problem
+    from ...facts.problems import did_you_mean, excerpt
+
+    ids = {*base.catalogue["entries"], *base.catalogue["diagnoses"]}
+    if entry not in ids:
+        hint = did_you_mean(entry, ids) or "`diagnose kb list` shows all ids"
+        raise ModelMedicError(Problem("MM303", f"there is no entry {excerpt(entry)}", None, hint))
+
+
+def _register() -> None:
+    """Groups in their own modules; imported with the command line, still without heavy packages."""
+    from .kb_commands import kb
+    from .probe_commands import probe
+
+    cli.add_command(kb)
+    cli.add_command(probe)
+
+
+_register()
+

@@ -1,0 +1,90 @@
+"""``diagnose probe``: run one probe and print its facts, or list the probes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import output
+from .setup import load_base, read_stdin
+
+_TARGET = click.option("-o", "--output", "target", type=click.Path(path_type=Path), default=None)
+_DEBUG = click.option("--debug", is_flag=True, hidden=True)
+
+
+@click.group()
+def probe() -> None:
+    """Gather facts: `probe list`, or one probe; prints a facts file."""
+
+
+@probe.command("list")
+@click.option("--format", "-f", "format_", type=click.Choice(["text", "json"]), default="text")
+@_DEBUG
+def list_(format_: str, debug: bool) -> int:
+    """The probes with what they gather and cost."""
+    from ...probes.registry import list_probes
+    from .layout import Line
+
+    known = load_base(()).vocabulary.probes
+    found = [known[name] for name in list_probes() if name in known]
+    if format_ == "json":
+        output.emit_json([{"name": p.name, "title": p.title, "command": p.command,
+                           "seconds": p.seconds, "network": p.network,
+                           "gathers": list(p.gathers)} for p in found])  # fmt: skip
+        return output.OK
+    lines = []
+    for p in found:
+        network = ", uses the network" if p.network else ""
+        lines.append(Line(f"{p.title} (about {p.seconds:g} s{network})", mark=f"{p.name}: "))
+        lines.append(Line(p.command, 4, "command", mark="$ ", keep=True))
+    output.emit_text(lines)
+    return output.OK
+
+
+@probe.command()
+@click.option("--python", type=click.Path(path_type=Path), default=None, metavar="PATH",
+              help="Another interpreter, or a virtual environment.")  # fmt: skip
+@click.option("--freeze", type=click.Path(path_type=Path), default=None, metavar="FILE",
+              help="A freeze, requirements or lock file instead of an interpreter.")  # fmt: skip
+@click.option("--all-packages", is_flag=True, help="Every package, not only the relevant ones.")
+@_TARGET
+@_DEBUG
+def environment(
+    python: Path | None, freeze: Path | None, all_packages: bool, target: Path | None, debug: bool
+) -> int:
+    """Versions of Python and the core packages, the platform, which variables are set."""
+    from ...probes.environment import gather_environment
+
+    vocabulary = load_base(()).vocabulary
+    return _emit(gather_environment(vocabulary, python=python, freeze=freeze,
+                                    all_packages=all_packages), target)  # fmt: skip
+
+
+@probe.command()
+@click.argument("file", required=False)
+@_TARGET
+@_DEBUG
+def messages(file: str | None, target: Path | None, debug: bool) -> int:
+    """Errors, HTTP answers and known log lines in a text; - or nothing reads standard input."""
+    from ...facts.fact_file import MAX_BYTES, read_text
+    from ...probes.messages import read_messages
+
+    from_stdin = file in (None, "-")
+    text = read_stdin() if from_stdin else read_text(Path(str(file)), MAX_BYTES)
+    name = "<stdin>" if from_stdin else str(file)
+    return _emit(read_messages(text, load_base(()).vocabulary, name=name), target)
+
+
+def _emit(outcome: Any, target: Path | None) -> int:
+    """A facts file on stdout, the problems on stderr."""
+    from .layout import write
+    from .report_text import problem_lines
+
+    facts: Sequence[Any] = [fact.plain() for fact in outcome.facts]
+    output.emit_json({"schema": "modelmedic/facts/1", "facts": facts}, target)
+    write(problem_lines(outcome.problems), sys.stderr)
+    return output.OK

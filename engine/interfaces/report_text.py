@@ -1,0 +1,208 @@
+"""The report as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..report import Diagnosis, Message, NextStep, Report
+from .layout import Line
+
+_CONFIDENCE = {"certain": "certain", "likely": "likely", "possible": "possible, a lead only"}
+_RISK = {"none": "no risk", "rerun": "costs a rerun", "data-loss": "can lose data"}
+_RETRY = {
+    "never": "Retrying does not help.",
+    "sdk-does-it": "The client retries by itself; do not add retries of your own.",
+    "safe-once": "Retrying once is safe.",
+    "after-backoff": "Retry after a pause that grows.",
+}
+MAX_OPEN = 5
+MAX_PREMISE_FACTS = 4
+
+
+def report_lines(report: Report, *, verbose: bool = False) -> Iterator[Line]:
+    """The whole report."""
+    facts = {fact_id: str(fact) for fact_id, fact, _ in report.facts}
+    sources = {fact_id: "; ".join(filter(None, (p.location or p.source for p in fact.provenance)))
+               for fact_id, fact, _ in report.facts}  # fmt: skip
+    shown = {i: f"{text}  [{sources[i]}]" if sources[i] else text for i, text in facts.items()}
+    problems = [d for d in report.diagnoses if d.kind != "benign"]
+    top = [d for d in problems if not d.explained_by]
+    yield Line(_verdict(report, len(top)), style="heading")
+    for problem in top:
+        yield Line()
+        yield from diagnosis_lines(problem, report, shown)
+    orphans = [d for d in problems if d.explained_by and not _reachable(d, top, problems)]
+    for problem in orphans:
+        yield Line()
+        yield from diagnosis_lines(problem, report, shown)
+    yield from _benign(report)
+    yield from _ruled_out(report, shown)
+    yield from _open(report, verbose)
+    yield from next_lines(report.next)
+    yield from _errors(report)
+
+
+def diagnosis_lines(
+    d: Diagnosis, report: Report, facts: Mapping[str, str]
+) -> Iterator[Line]:
+    """One diagnosis with what it explains, why, and what to do."""
+    style = "error" if d.severity in ("error", "blocker") else "warning"
+    yield Line(f"{d.title}  ({_CONFIDENCE[d.confidence]})", mark=f"[{d.severity}] ", style=style)
+    yield Line(d.id, 2, "dim")
+    yield Line(d.summary, 2)
+    if d.conflicting:
+        yield Line("Conflicting evidence: something else rules this out, see below.", 2, "warning")
+    if d.explains:
+        titles = {x.id: x.title for x in report.diagnoses}
+        yield Line("Accounts for:", 2, "heading")
+        for effect in d.explains:
+            yield Line(f"{titles[effect]}  ({effect})", 4, mark="- ")
+    yield Line("Because:", 2, "heading")
+    yield from how_lines(d.explanation["how"], facts, 4)
+    yield from action_lines(d.actions, d.packet)
+
+
+def how_lines(
+    how: Sequence[Mapping[str, Any]], facts: Mapping[str, str], indent: int
+) -> Iterator[Line]:
+    """A derivation down to the facts."""
+    for step in how:
+        strength = f", {step['strength']}" if step.get("strength") else ""
+        yield Line(step.get("message") or "this rule applies:", indent, mark="- ")
+        yield Line(f"rule {step['rule']}{strength}", indent + 2, "dim")
+        for premise in step["because"]:
+            yield Line(premise["condition"], indent + 4, mark="* ")
+            known = [f for f in premise["facts"] if f in facts]
+            if not premise.get("how"):
+                for fact in known[:MAX_PREMISE_FACTS]:
+                    yield Line(facts[fact], indent + 8, "dim", mark=f"{fact}: ")
+                if len(known) > MAX_PREMISE_FACTS:
+                    yield Line(f"and {len(known) - MAX_PREMISE_FACTS} more facts", indent + 8, "dim")
+            yield from how_lines(premise.get("how", ()), facts, indent + 8)
+
+
+def action_lines(
+    actions: Iterable[Mapping[str, Any]], packet: Sequence[str] = ()
+) -> Iterator[Line]:
+    """What to do, the exact commands, and how to see that it worked."""
+    actions = list(actions)
+    if actions:
+        yield Line("Do:", 2, "heading")
+    for number, action in enumerate(actions, 1):
+        notes = [action.get("effort", ""), _RISK.get(action.get("risk", ""), "")]
+        note = ", ".join(filter(None, notes))
+        yield Line(action["do"] + (f"  ({note})" if note else ""), 4, mark=f"{number}. ")
+        if action.get("command"):
+            yield Line(action["command"], 9, "command", mark="$ ", keep=True)
+        if action.get("verify"):
+            yield Line(action["verify"], 7, mark="Verify: ")
+    if packet:
+        yield Line("Hand over:", 2, "heading")
+        yield from (Line(item, 4, mark="- ") for item in packet)
+
+
+def next_lines(steps: Sequence[NextStep]) -> Iterator[Line]:
+    """The plan."""
+    if not steps:
+        return
+    yield Line()
+    yield Line("Next:", style="heading")
+    for number, step in enumerate(steps, 1):
+        yield Line(step.text, 2, mark=f"{number}. ")
+        if step.command:
+            yield Line(step.command, 7, "command", mark="$ ", keep=True)
+        if step.choices:
+            yield Line(" / ".join(step.choices), 5, mark="Answers: ")
+        if step.why:
+            yield Line(step.why, 5, "dim")
+        elif step.separates:
+            yield Line(", ".join(step.separates[:4]), 5, "dim", mark="bears on: ")
+
+
+def message_lines(messages: Sequence[Message], total: int) -> Iterator[Line]:
+    """What the error messages say."""
+    if not messages:
+        what = "this message" if total <= 1 else f"any of these {total} messages"
+        yield Line(f"Unknown: no row of the error tables knows {what}.", style="heading")
+        return
+    yield Line("What it says:", style="heading")
+    for message in messages:
+        yield Line(message.title, 2, mark="- ")
+        yield Line(message.text[:300], 4, "dim", mark="> ")
+        if message.meaning:
+            yield Line(message.meaning, 4)
+        if message.fix:
+            yield Line(message.fix, 4, mark="Fix: ")
+        if message.retry:
+            yield Line(_RETRY[message.retry], 4)
+    yield Line()
+
+
+def problem_lines(problems: Iterable[Any]) -> Iterator[Line]:
+    """Errors for people: what, where, what to do next."""
+    for problem in problems:
+        place = f"{problem.where}: " if problem.where else ""
+        yield Line(f"{place}{problem.message}", mark=f"{problem.code} ", style="error")
+        if problem.hint:
+            yield Line(problem.hint, 6, mark="-> ")
+
+
+def _verdict(report: Report, count: int) -> str:
+    if count == 0:
+        return "No problem found in these facts." if report.facts else "No facts, so nothing to say."
+    return "1 problem found." if count == 1 else f"{count} problems found, most important first."
+
+
+def _reachable(d: Diagnosis, top: Sequence[Diagnosis], every: Sequence[Diagnosis]) -> bool:
+    """Whether a shown diagnosis stands above this one."""
+    shown = {x.id for x in top}
+    by_id = {x.id: x for x in every}
+    seen: set[str] = set()
+    queue = list(d.explained_by)
+    while queue:
+        cause = queue.pop()
+        if cause in shown:
+            return True
+        if cause not in seen and cause in by_id:
+            seen.add(cause)
+            queue.extend(by_id[cause].explained_by)
+    return False
+
+
+def _benign(report: Report) -> Iterator[Line]:
+    benign = [d for d in report.diagnoses if d.kind == "benign"]
+    if benign:
+        yield Line()
+        yield Line("Looked at, and fine:", style="heading")
+    for d in benign:
+        yield Line(f"{d.title}  ({d.id})", 2, "good", mark="- ")
+
+
+def _ruled_out(report: Report, facts: Mapping[str, str]) -> Iterator[Line]:
+    if report.ruled_out:
+        yield Line()
+        yield Line("Ruled out:", style="heading")
+    for item in report.ruled_out:
+        yield Line(f"{item.title}  ({item.id})", 2, mark="- ")
+        yield from how_lines(item.because[:2], facts, 4)
+
+
+def _open(report: Report, verbose: bool) -> Iterator[Line]:
+    if not report.unknown:
+        return
+    shown = report.unknown if verbose else report.unknown[:MAX_OPEN]
+    yield Line()
+    yield Line("Still open (partly supported, not known):", style="heading")
+    for candidate in shown:
+        yield Line(f"{candidate.title}  ({candidate.id})", 2, mark="- ")
+        yield Line("; ".join(candidate.missing[:3]), 4, "dim", mark="not known: ")
+    if len(report.unknown) > len(shown):
+        yield Line(f"and {len(report.unknown) - len(shown)} more (--verbose)", 2, "dim")
+
+
+def _errors(report: Report) -> Iterator[Line]:
+    if report.errors:
+        yield Line()
+        yield Line("Not everything could be read:", style="warning")
+        yield from problem_lines(report.errors)

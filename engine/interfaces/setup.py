@@ -1,0 +1,66 @@
+"""What every command starts with: knowledge, backend and facts from the command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...facts import Fact, ModelMedicError, Problem
+from ..diagnoser import Diagnoser
+from ..knowledge_base import KnowledgeBase
+
+MAX_STDIN = 32_000_000
+
+
+def cache_folder() -> Path | None:
+    """Where compiled knowledge is kept; ``MODELMEDIC_CACHE`` overrides it, empty switches it off."""
+    chosen = os.environ.get("MODELMEDIC_CACHE")
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    from ..kb.cache import default_folder
+
+    return default_folder()
+
+
+def load_base(overlays: Sequence[str]) -> KnowledgeBase:
+    """The shipped knowledge with the overlays named on the command line."""
+    return KnowledgeBase.load([Path(folder) for folder in overlays], cache=cache_folder())
+
+
+def load_doctor(overlays: Sequence[str], engine: Any = "auto") -> Diagnoser:
+    """A diagnoser; says on stderr where the backend had to fall back."""
+    doctor = Diagnoser.of(load_base(overlays), engine)
+    if doctor.notice:
+        sys.stderr.write(f"note: {doctor.notice}\n")
+    return doctor
+
+
+def load_facts(base: KnowledgeBase, files: Sequence[str]) -> list[Fact]:
+    """The facts of all files (``-`` is stdin); raises with the problems of every file."""
+    from ...facts.fact_file import parse_facts, read_facts
+
+    facts: list[Fact] = []
+    problems: list[Problem] = []
+    for name in files:
+        try:
+            if name == "-":
+                facts.extend(parse_facts(read_stdin(), "<stdin>", base.vocabulary))
+            else:
+                facts.extend(read_facts(Path(name), base.vocabulary))
+        except ModelMedicError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise ModelMedicError(problems)
+    return facts
+
+
+def read_stdin(limit: int = MAX_STDIN) -> str:
+    """Standard input as text; bytes that are not UTF-8 are replaced, too much is an error."""
+    raw = sys.stdin.buffer.read(limit + 1)
+    if len(raw) > limit:
+        raise ModelMedicError(Problem("MM103", f"more than {limit:,} bytes on standard input", None,
+                                      "give the part that matters"))  # fmt: skip
+    return raw.decode("utf-8", "replace")

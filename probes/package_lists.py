@@ -1,0 +1,99 @@
+"""One line of a package list: pip freeze, requirements, pip list, conda list and export."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_NAME = r"([A-Za-z0-9](?:[A-Za-z0-9._-]{0,150}[A-Za-z0-9])?)"
+_VERSION = r"([A-Za-z0-9][A-Za-z0-9.+!_-]{0,100})"
+# tinker==0.38.0, tinker[x] === 0.38.0, conda export: numpy=1.26.4=py311h0
+_PINNED = re.compile(
+    rf"{_NAME}\s*(?:\[[^\]]{{0,200}}\])?\s*={{1,3}}\s*{_VERSION}(\.\*)?(?==|\s|,|;|\Z)"
+)
+_NAMED = re.compile(rf"{_NAME}\s*(?:\[[^\]]{{0,200}}\])?\s*(?=[<>!~=;,@(\s]|\Z)")
+_DIRECT = re.compile(rf"{_NAME}\s*(?:\[[^\]]{{0,200}}\])?\s*@\s*(\S+)")
+# pip list and conda list: columns
+_COLUMNS = re.compile(rf"{_NAME}\s+(\d[A-Za-z0-9.+!_-]{{0,100}})(?:\s+\S.*)?\Z")
+_WHEEL = re.compile(rf"{_NAME}-(\d[A-Za-z0-9.+!_]{{0,100}})-[\w.-]+\.whl\Z")
+_CONDA_FILE = re.compile(rf"{_NAME}-(\d[A-Za-z0-9.+!_]{{0,100}})-[\w.]+\.(?:conda|tar\.bz2)\Z")
+_EGG = re.compile(rf"[#&]egg={_NAME}")
+# What `pip freeze` writes above the `-e` line of a local project.
+_EDITABLE_NOTE = re.compile(rf"# Editable .*\({_NAME}==(\S{{1,100}})\)\s*\Z")
+_CONDA_NAMES = {"pytorch": "torch"}
+_YAML_HEADS = ("name:", "channels:", "dependencies:", "prefix:", "variables:")
+
+
+class Entry(NamedTuple):
+    """A package; ``version`` is "" where the line pins none, ``bad`` is a line that is no entry."""
+
+    name: str
+    version: str = ""
+    line: int = 0
+    bad: str = ""
+
+
+def normal_name(name: str) -> str:
+    """The normalised form of a distribution name: lower case, hyphens."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def read_line(line: str, previous: str = "") -> Entry | None:
+    """The package that a line names; None for comments, options, heads and blank lines.
+
+    ``previous`` is the line above. Extras, markers and hashes are ignored.
+    """
+    text = line.strip().removeprefix("- ").strip().strip("'\"")
+    if not text or text.startswith("#") or text.rstrip(":") != text:
+        return None
+    if text.startswith(_YAML_HEADS) or text.startswith("- ") or text.startswith("@EXPLICIT"):
+        return None
+    if text.startswith("-"):
+        return _option(text, previous)
+    text = text.partition(" #")[0].partition(" --hash")[0].strip()
+    if "://" in text or " @ " in text:
+        return _url(text)
+    return _plain(text, is_conda=line.strip().startswith("- "))
+
+
+def _plain(text: str, is_conda: bool) -> Entry | None:
+    pinned = _PINNED.match(text)
+    if pinned:
+        name = pinned[1]
+        # A single `=` and a build string behind it are conda's.
+        if is_conda or re.match(r"[^=]*=[^=]", text):
+            name = _CONDA_NAMES.get(name.lower(), name)
+        return Entry(name, "" if pinned[3] else pinned[2])
+    column = _COLUMNS.match(text)
+    if column:
+        return Entry(_CONDA_NAMES.get(column[1].lower(), column[1]), column[2])
+    if text.split() == ["Package", "Version"] or text.startswith("Package "):
+        return None
+    if _NAMED.match(text) and not re.search(r"[A-Za-z0-9]\s+[A-Za-z]", text.partition(";")[0]):
+        return Entry(_NAMED.match(text)[1])  # type: ignore[index]
+    return Entry("", bad=text)
+
+
+def _option(text: str, previous: str) -> Entry | None:
+    """`-e` names a package in its URL, or in the note above it; other options name none."""
+    if not text.startswith(("-e", "--editable")):
+        return None
+    egg = _EGG.search(text)
+    note = _EDITABLE_NOTE.match(previous.strip())
+    if note:
+        return Entry(note[1], note[2])
+    return Entry(egg[1]) if egg else None
+
+
+def _url(text: str) -> Entry | None:
+    """`name @ URL`, or a bare URL; the file name of a wheel tells the version."""
+    direct = _DIRECT.match(text)
+    url = direct[2] if direct else text
+    file = url.partition("#")[0].partition("?")[0].rpartition("/")[2].replace("%2B", "+")
+    wheel = _WHEEL.match(file) or _CONDA_FILE.match(file)
+    egg = _EGG.search(text)
+    if direct:
+        return Entry(direct[1], wheel[2] if wheel else "")
+    if wheel:
+        return Entry(_CONDA_NAMES.get(wheel[1].lower(), wheel[1]), wheel[2])
+    return Entry(egg[1]) if egg else None

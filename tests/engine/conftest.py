@@ -1,0 +1,134 @@
+"""What the engine tests share: knowledge from snippets, both backends, and made-up worlds.
+
+A *world* is a small vocabulary, knowledge in every form and sets of facts. It goes through the same
+door as shipped knowledge (YAML text, entry models, compiler), so that nothing is tested which an
+author could not write. The generators stand in `world_strategies`, given to tests by fixtures.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+import pytest
+
+from modelmedic.engine import Diagnoser, KnowledgeBase
+from modelmedic.engine.files import digest_of
+from modelmedic.engine.inference.derivation import Derivation
+from modelmedic.engine.kb.build import Built, build
+from modelmedic.facts import Fact, Location, Problem, Provenance
+
+HERE = Path(__file__).resolve().parent
+Engine = Literal["durable", "reference"]
+DURABLE = importlib.util.find_spec("durable_rules_engine") is not None
+ENGINES: tuple[Engine, ...] = ("durable", "reference") if DURABLE else ("reference",)
+
+CORE: dict[str, Any] = {
+    "symptom": {"key": ["name"], "polarity": "present", "attributes": {
+        "name": {"type": "string", "required": True}, "present": {"type": "boolean", "default": True}}},
+    "answer": {"key": ["question"], "attributes": {
+        "question": {"type": "string", "required": True},
+        "value": {"type": "string", "required": True}}},
+    "error_message": {"functional": False, "attributes": {
+        "text": {"type": "text", "required": True}, "exception": {"type": "string"},
+        "source": {"type": "string"}}},
+    "http_response": {"functional": False, "attributes": {
+        "status": {"type": "integer", "required": True}, "operation": {"type": "string"}}},
+    "diagnosis": {"derived": True, "key": ["name"], "polarity": "holds", "attributes": {
+        "name": {"type": "string", "required": True}, "holds": {"type": "boolean", "default": True}}},
+    "classified": {"derived": True, "key": ["classification", "subject"], "attributes": {
+        name: {"type": "string", "required": True} for name in ("classification", "subject", "label")}},
+    "tree_node": {"derived": True, "key": ["tree", "node"], "attributes": {
+        name: {"type": "string", "required": True} for name in ("tree", "node")}},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class World:
+    """Compiled knowledge with a diagnoser for each backend that can run here."""
+
+    built: Built
+    base: KnowledgeBase
+    doctors: Mapping[Engine, Diagnoser]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return self.built.problems
+
+    def fact(self, flat: Mapping[str, Any]) -> Fact:
+        """A checked fact from its flat form."""
+        return self.base.vocabulary.read(dict(flat), Location("test"), Provenance("file"))
+
+    def facts(self, flats: Iterable[Mapping[str, Any]]) -> list[Fact]:
+        return [self.fact(flat) for flat in flats]
+
+
+def described(kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """Kinds with the descriptions that declarations must have, so that tests need not."""
+    return {
+        name: {"description": name, **kind, "attributes": {
+            a: {"description": a, **rest} for a, rest in kind["attributes"].items()}}
+        for name, kind in kinds.items()
+    }  # fmt: skip
+
+
+def make_world(
+    kinds: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]], engines: Sequence[Engine]
+) -> World:
+    """A world from declarations of kinds (beside the core ones) and knowledge files as data."""
+    declared = {"schema": "modelmedic/vocabulary/1", "kinds": described({**CORE, **kinds})}
+    vocabulary = [("vocabulary/made.yaml", json.dumps(declared, ensure_ascii=False))]
+    knowledge = [(f"knowledge/{name}.yaml", json.dumps(data, ensure_ascii=False))
+                 for name, data in files.items()]  # fmt: skip
+    built = build(vocabulary, knowledge)
+    plain = json.loads(json.dumps(built.plain))  # as it comes from the cache
+    base = KnowledgeBase.from_plain(plain, digest_of([*vocabulary, *knowledge]))
+    return World(built, base, {engine: Diagnoser.of(base, engine) for engine in engines})
+
+
+def exact(derivation: Derivation) -> Any:
+    """A derivation in a form that tells 1, 1.0 and true apart."""
+    firings = [(f.rule, [(type(v).__name__, repr(v)) for v in f.binding]) for f in derivation.firings]
+    return [fact.sort_key() for fact in derivation.facts], firings, derivation.capped
+
+
+def as_json(report: Any) -> str:
+    """The JSON of a report, byte for byte."""
+    return json.dumps(report.plain(), ensure_ascii=False, allow_nan=False)
+
+
+@pytest.fixture(scope="session")
+def engines() -> tuple[Engine, ...]:
+    """The backends that can run here."""
+    return ENGINES
+
+
+@pytest.fixture(scope="session", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """One backend at a time."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def kit() -> ModuleType:
+    """This module: helpers for tests (they cannot import it, see --import-mode=importlib)."""
+    return sys.modules[__name__]
+
+
+@pytest.fixture(scope="session")
+def worlds() -> ModuleType:
+    """The generators of worlds: `worlds.specs()` and `worlds.fact_sets(spec)`."""
+    name = "modelmedic_test_worlds"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, HERE / "world_strategies.py")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]

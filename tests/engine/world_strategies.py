@@ -1,0 +1,347 @@
+"""Hypothesis strategies for worlds: vocabularies, knowledge in every form, and hostile facts.
+
+Small pools of values make joins meet and tests hit. Entries that the compiler refuses are left out
+by it, so the strategies need not know each of its rules; `test_differential` counts what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+Flat = dict[str, Any]
+
+LONG = "x" * 3000
+TEXTS = ["", "a", "A", "b", "c", "$", "$s", "@p", "é", "e\u0301", "0", "true", "null", " a ", "-",
+         "a\nb", "\u2028", "\U0001f600", "{a}", LONG]  # fmt: skip
+NUMBERS = [0, 1, 1.0, -0.0, 2, 3, 2.5, -1, 0.1 + 0.2, 0.3, 1e-300, 5e-324, 1e300, -1e300, 2**53,
+           float(2**53), 2**53 + 1, 2**63 - 1, 1e18]  # fmt: skip
+INTEGERS = [0, 1, 2, 3, -1, 2**53, 2**62]
+VERSIONS = ["1.0", "1", "1.0.0", "2.13.0b1", "2.13.0b2", "2.13.0b3", "2.13.0", "2.14.3", "1!0.1",
+            "1.0.post1", "1.0.dev1", "v2", "1.0+cpu", "nope", "", "1.dev" + "9" * 400]  # fmt: skip
+PATTERNS = ["a", "^a$", "(?i)a", "", r"\d+", "^.$", r"\bb\b", "[^a]", "(a|b)c?", "x{5}", "é", "e."]
+POOLS: dict[str, Sequence[Any]] = {
+    "string": TEXTS, "text": TEXTS, "path": TEXTS, "version": VERSIONS, "number": NUMBERS,
+    "integer": INTEGERS, "boolean": [True, False],
+}  # fmt: skip
+TAME: dict[str, Sequence[Any]] = {  # what authors write: no operand that means something else
+    **POOLS, **dict.fromkeys(("string", "text", "path"), ["", "a", "A", "b", "c", "é", "0", "true"]),
+    "version": ["1.0", "1", "2.13.0b2", "2.13.0", "2.14.3", "1.0.post1"],
+}  # fmt: skip
+FAMILY = {"string": "s", "text": "s", "path": "s", "version": "s", "number": "n", "integer": "n",
+          "boolean": "f"}  # fmt: skip
+DIAGNOSES = ["t.d.one", "t.d.two", "t.d.three", "t.d.four"]
+CLASSIFICATION, TREES, SYMPTOMS = "t.class.size", ["t.tree.a", "t.tree.b"], ["slow", "wrong"]
+STATS = ["first", "last", "min", "max", "mean", "median", "range", "count", "slope",
+         "first_over_rest", "max_over_median", "last_over_first", "last_minus_first",
+         "last_minus_min", "last_over_min", "stdev_over_mean", "increases_share"]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A world as data: kinds (beside the core ones) and knowledge files by name."""
+
+    kinds: dict[str, Any]
+    files: dict[str, Any]
+
+
+def pick(draw: Draw, items: Sequence[Any]) -> Any:
+    return draw(st.sampled_from(items))
+
+
+def chance(draw: Draw, percent: int) -> bool:
+    return bool(draw(st.integers(0, 99)) >= 100 - percent)
+
+
+@st.composite
+def specs(draw: Draw, negation: bool = True, closed_world: bool = True) -> Spec:
+    """A world; without ``closed_world`` no rule asks for absence, without ``negation`` no ``not``."""
+    kinds = {f"k{n}": _kind(draw) for n in range(draw(st.integers(1, 3)))}
+    for name in ("d0", "d1"):
+        kinds[name] = {**_kind(draw), "derived": True}
+    maker = _Maker(draw, kinds, negation, closed_world)
+    files: dict[str, Any] = {"diagnoses": maker.diagnoses(), "rules": maker.rules()}
+    if chance(draw, 60):
+        files["classifications"] = maker.classifications()
+    if chance(draw, 40):
+        files["errors"] = maker.errors()
+    if chance(draw, 40):
+        files["trees"] = maker.trees()
+    return Spec(kinds, files)
+
+
+def _kind(draw: Draw) -> dict[str, Any]:
+    types = {"s": "string", "n": "number", "i": "integer", "f": "boolean", "v": "version",
+             "t": "text"}  # fmt: skip
+    wanted = ["s", "n", *(a for a in "ifvt" if chance(draw, 50))]
+    attributes: dict[str, Any] = {name: {"type": types[name]} for name in wanted}
+    kind: dict[str, Any] = {"attributes": attributes, "functional": chance(draw, 80)}
+    kind["key"] = pick(draw, [[], ["s"], ["s"], ["s", "n"]])
+    for name in kind["key"]:
+        attributes[name]["required"] = chance(draw, 90)
+    if "f" in attributes and chance(draw, 60):
+        kind["polarity"] = "f"
+        attributes["f"]["default"] = True
+    if "i" in attributes and chance(draw, 30):
+        attributes["i"]["default"] = 1
+    return kind
+
+
+class _Maker:
+    """Makes entries over given kinds."""
+
+    def __init__(self, draw: Draw, kinds: Flat, negation: bool, closed_world: bool) -> None:
+        self.draw, self.kinds = draw, kinds
+        self.negation, self.closed_world = negation, closed_world
+        self.count = 0
+
+    def diagnoses(self) -> Flat:
+        kinds = ["root-cause", "symptom", "benign", "user-code", "escalation"]
+        entries = [
+            {"id": name, "title": name, "severity": pick(self.draw, ["blocker", "error", "info"]),
+             "kind": pick(self.draw, kinds), "summary": "s",
+             "explains": [x for x in DIAGNOSES if x != name and chance(self.draw, 25)]}
+            for name in DIAGNOSES
+        ]  # fmt: skip
+        return {"schema": "modelmedic/diagnoses/1", "domain": "t", "diagnoses": entries}
+
+    def rules(self) -> Flat:
+        entries = [self._rule(n) for n in range(self.draw(st.integers(2, 8)))]
+        return {"schema": "modelmedic/rules/1", "domain": "t", "rules": entries,
+                "parameters": {"p": {"value": 1.5, "origin": "made up"}}}  # fmt: skip
+
+    def _rule(self, number: int) -> Flat:
+        bound: dict[str, str] = {}  # variable -> family
+        parts = [self._pattern(bound, binds=True)]
+        for _ in range(self.draw(st.integers(0, 3))):
+            parts.append(self._part(bound, 0))
+        rule: Flat = {"id": f"t.rule.r{number}", "title": "t", "when": {"all": parts},
+                      "conclude": [self._conclusion(bound)]}  # fmt: skip
+        if chance(self.draw, 10):
+            rule["when"] = {"any": parts}
+        if chance(self.draw, 40):
+            rule["conclude"].append(self._conclusion(bound))
+        if chance(self.draw, 20):
+            rule["rules_out"] = [pick(self.draw, DIAGNOSES)]
+        if chance(self.draw, 5):
+            rule["status"] = "deprecated"
+        return rule
+
+    def _conclusion(self, bound: dict[str, str]) -> Flat:
+        if chance(self.draw, 50):
+            return {"diagnosis": pick(self.draw, DIAGNOSES),
+                    "strength": pick(self.draw, ["decisive", "strong", "weak"])}  # fmt: skip
+        kind = pick(self.draw, ["d0", "d0", "d1", *self.kinds])
+        values: Flat = {}
+        for name, attribute in self.kinds[kind]["attributes"].items():
+            if not attribute.get("required") and chance(self.draw, 50):
+                continue
+            fitting = [v for v, family in bound.items() if family == FAMILY[attribute["type"]]]
+            if fitting and attribute["type"] != "version" and chance(self.draw, 70):
+                values[name] = f"${pick(self.draw, fitting)}"
+            else:
+                values[name] = pick(self.draw, TAME[attribute["type"]])
+        return {"fact": kind, "set": values}
+
+    def _part(self, bound: dict[str, str], depth: int) -> Flat:
+        choice = self.draw(st.integers(0, 15))
+        if choice <= 4 or depth > 1:
+            return self._pattern(bound, binds=depth == 0)
+        if choice <= 6 and self.negation:
+            return {"not": self._negatable(bound, depth)}
+        if choice == 7 and self.closed_world:
+            return {"absent": self._pattern(bound, binds=False)}
+        if choice == 8:
+            count: Flat = {"count": self._pattern({}, binds=False, plain=True),
+                           "at_least": self.draw(st.integers(1, 3))}  # fmt: skip
+            return count | ({"distinct": "s"} if chance(self.draw, 40) else {})
+        if choice <= 10:
+            return self._series()
+        if choice == 11:
+            return {"diagnosis": pick(self.draw, DIAGNOSES)}
+        if choice == 12:
+            return {"band": CLASSIFICATION, "label": pick(self.draw, ["low", "high", "odd"]),
+                    **({"subject": "a"} if chance(self.draw, 30) else {})}  # fmt: skip
+        key = "any" if choice < 15 else "all"
+        return {key: [self._part(bound, depth + 1) for _ in range(self.draw(st.integers(1, 3)))]}
+
+    def _negatable(self, bound: dict[str, str], depth: int) -> Flat:
+        choice = self.draw(st.integers(0, 9))
+        if choice == 0:
+            return {"diagnosis": pick(self.draw, DIAGNOSES)}
+        if choice == 1:
+            return self._series()
+        if choice == 2 and depth == 0:
+            key = pick(self.draw, ["any", "all"])
+            return {key: [self._negatable(bound, 1), self._negatable(bound, 1)]}
+        if choice == 3:
+            return {"not": self._negatable(bound, depth)}
+        return self._pattern(bound, binds=False, negated=True)
+
+    def _series(self) -> Flat:
+        kind = pick(self.draw, list(self.kinds))
+        source: Flat = {"fact": kind, "value": "n", "order": pick(self.draw, ["n", "n", "i"])}
+        if chance(self.draw, 30):
+            source["where"] = {"s": pick(self.draw, TAME["string"])}
+        bounds = {op: pick(self.draw, [0, 1, 2, 0.5, "@p"])
+                  for op in ("lt", "ge") if chance(self.draw, 50)}  # fmt: skip
+        return {"series": source, "stat": pick(self.draw, STATS), **(bounds or {"gt": 1}),
+                "min_points": self.draw(st.integers(1, 3))}  # fmt: skip
+
+    def _pattern(
+        self, bound: dict[str, str], *, binds: bool, negated: bool = False, plain: bool = False
+    ) -> Flat:
+        name = pick(self.draw, list(self.kinds))
+        kind, where = self.kinds[name], {}
+        for attribute, declared in kind["attributes"].items():
+            key = attribute in kind["key"]
+            if not chance(self.draw, 100 if negated and key else 40):
+                continue
+            where[attribute] = self._test(declared["type"], bound, binds, plain, negated and key)
+        if chance(self.draw, 10) and binds and not plain:  # one variable at two attributes
+            where |= {"n": "$n0", **({"i": "$n0"} if "i" in kind["attributes"] else {})}
+            bound["n0"] = "n"
+        self.count += 1
+        alias = {"as": f"p{self.count}"} if chance(self.draw, 20) and not negated else {}
+        return {"fact": name, "where": where, **alias}
+
+    def _test(
+        self, kind: str, bound: dict[str, str], binds: bool, plain: bool, equal: bool
+    ) -> Any:
+        family = FAMILY[kind]
+        known = [v for v, f in bound.items() if f == family]
+        choice = self.draw(st.integers(0, 11))
+        if not plain and choice <= 4 and (known or binds):
+            name = pick(self.draw, known) if known and choice > 1 else f"{family}{choice % 2}"
+            if binds:
+                bound[name] = family
+            elif name not in bound:
+                return pick(self.draw, TAME[kind])
+            return f"${name}"
+        constant = pick(self.draw, TAME[kind])
+        if equal or choice <= 7:
+            return constant
+        if not plain and binds and known and choice == 8 and family == "n":
+            return {pick(self.draw, ["lt", "le", "gt", "ge", "ne"]): f"${pick(self.draw, known)}"}
+        return self._operator(kind, constant, choice)
+
+    def _operator(self, kind: str, constant: Any, choice: int) -> Flat:
+        if choice == 9:
+            return {pick(self.draw, ["in", "not_in"]): [constant, pick(self.draw, TAME[kind])]}
+        if choice == 10:
+            return {"known": True} if chance(self.draw, 50) else {"ne": constant}
+        if kind == "version":
+            ranges = [[{"introduced": "2.13.0b1", "fixed": "2.13.0b3"}], [{"fixed": "1.0"}],
+                      [{"last_affected": "2.13.0"}], [{"introduced": "2.14"}]]  # fmt: skip
+            return {"affected": pick(self.draw, ranges)} if choice % 2 else {"prerelease": True}
+        if kind in ("number", "integer"):
+            return {pick(self.draw, ["lt", "le", "gt", "ge"]): pick(self.draw, [constant, 1])}
+        if kind == "boolean":
+            return {"ne": constant}
+        if chance(self.draw, 30):
+            return {"contains": pick(self.draw, ["a", "é", "", "x"])}
+        return {pick(self.draw, ["matches", "matches", "not_matches"]): pick(self.draw, PATTERNS)}
+
+    def classifications(self) -> Flat:
+        observe = {"fact": pick(self.draw, list(self.kinds)), "where": {}}
+        cut, upper = sorted(self.draw(st.lists(st.sampled_from([0, 1, 2.5, 10]), min_size=2,
+                                               max_size=2, unique=True)))  # fmt: skip
+        bands: list[Flat] = [{"label": "low", "to": cut}, {"label": "middle", "from": cut, "to": upper},
+                             {"label": "high", "from": upper}]  # fmt: skip
+        for band in bands:
+            if chance(self.draw, 40):
+                band["conclude"] = [{"diagnosis": pick(self.draw, DIAGNOSES)}]
+            if chance(self.draw, 20):
+                band["rules_out"] = [pick(self.draw, DIAGNOSES)]
+        entry: Flat = {"id": CLASSIFICATION, "title": "t", "observe": observe, "attribute": "n",
+                       "bands": bands}  # fmt: skip
+        if chance(self.draw, 50):
+            entry["subject"] = "s"
+        if chance(self.draw, 30):
+            entry |= {"undefined": {"label": "odd"}, "undefined_where": {"s": "c"}}
+        return {"schema": "modelmedic/classifications/1", "domain": "t", "classifications": [entry]}
+
+    def errors(self) -> Flat:
+        matches: list[Flat] = [{"pattern": "a+"}, {"template": "a {x} b"}, {"exception": ["KeyError"]},
+                               {"http_status": [500, 502]}, {"pattern": "", "http_status": [404]}]  # fmt: skip
+        rows: list[Flat] = []
+        for number, match in enumerate(matches):
+            if not match.get("pattern", "-") and "http_status" not in match:
+                continue
+            causes = [{"diagnosis": pick(self.draw, DIAGNOSES),
+                       "likelihood": pick(self.draw, ["usual", "possible", "rare"])}
+                      for _ in range(self.draw(st.integers(1, 2)))]  # fmt: skip
+            if chance(self.draw, 40):
+                causes[0]["when"] = self._part({}, 0)
+            if chance(self.draw, 20):
+                match = {**match, "not_pattern": "c"}
+            rows.append({"id": f"t.err.e{number}", "title": "t", "match": match, "samples": ["a"],
+                         "near_misses": ["-"], "causes": causes, "retry": "never",
+                         "refines": [r["id"] for r in rows if chance(self.draw, 25)]})  # fmt: skip
+        return {"schema": "modelmedic/errors/1", "domain": "t", "emitter": "t", "errors": rows}
+
+    def trees(self) -> Flat:
+        return {"schema": "modelmedic/trees/1", "domain": "t",
+                "trees": [self._tree(n) for n in range(self.draw(st.integers(1, 2)))]}  # fmt: skip
+
+    def _tree(self, number: int) -> Flat:
+        def branch(last: bool) -> Flat:
+            choice = self.draw(st.integers(0, 3))
+            if choice == 0 and not last:
+                return {"goto": "second"}
+            if choice == 1:
+                return {"tree": pick(self.draw, TREES)}
+            if choice == 2:
+                return {"healthy": "fine", "rules_out": [pick(self.draw, DIAGNOSES)]}
+            return {"conclude": [pick(self.draw, DIAGNOSES)]}
+
+        def node(last: bool) -> Flat:
+            asked: Flat = {"ask": "?", "why": "w", "branches": {
+                name: branch(last) for name in ("yes", "no", "unknown")}}  # fmt: skip
+            if self.negation and chance(self.draw, 60):
+                return asked | {"test": self._negatable({}, 1)}
+            asked["branches"]["yes"]["when"] = self._part({}, 1)
+            return asked
+
+        return {"id": TREES[number], "title": "t", "root": "first", "nodes": {
+            "first": node(False), "second": node(True)},
+            "symptom": {"name": SYMPTOMS[number], "phrases": ["a", "b", "c"]}}  # fmt: skip
+
+
+@st.composite
+def fact_sets(draw: Draw, kinds: Flat, most: int = 12) -> list[Flat]:
+    """Facts in flat form that the vocabulary takes, hostile values among them."""
+    given = [name for name, kind in kinds.items() if not kind.get("derived")]
+    made = []
+    for _ in range(draw(st.integers(0, most))):
+        choice = draw(st.integers(0, 11))
+        if choice == 0:
+            made.append({"kind": "symptom", "name": pick(draw, SYMPTOMS), "present": chance(draw, 80)})
+        elif choice == 1:
+            question = f"{pick(draw, TREES)}/{pick(draw, ['first', 'second'])}"
+            made.append({"kind": "answer", "question": question,
+                         "value": pick(draw, ["yes", "no", "unknown", "other"])})  # fmt: skip
+        elif choice == 2:
+            text = pick(draw, [*TEXTS, "a x b", "a\n  b", "aaac"])
+            made.append({"kind": "error_message", "text": text,
+                         "exception": pick(draw, ["KeyError", "ValueError"])})  # fmt: skip
+        elif choice == 3:
+            made.append({"kind": "http_response", "status": pick(draw, [200, 404, 500, 502])})
+        elif choice == 4 and made:
+            made.append(dict(pick(draw, made)))
+        else:
+            made.append(_fact(draw, pick(draw, given), kinds))
+    return made
+
+
+def _fact(draw: Draw, name: str, kinds: Flat) -> Flat:
+    fact: Flat = {"kind": name}
+    for attribute, declared in kinds[name]["attributes"].items():
+        if declared.get("required") or chance(draw, 65):
+            tame = chance(draw, 60)
+            fact[attribute] = pick(draw, (TAME if tame else POOLS)[declared["type"]])
+    return fact

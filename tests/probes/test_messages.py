@@ -1,0 +1,128 @@
+"""Texts as people have them -> facts. Most cases are files: data/messages/NAME.txt and .json."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from modelmedic.probes.messages import MAX_MESSAGES, MAX_SIMILAR, read_messages
+
+CASES = sorted((Path(__file__).parent / "data" / "messages").glob("*.txt"))
+REAL = (Path(__file__).parent / "data" / "real_errors.jsonl").read_text("utf-8").splitlines()
+
+
+def as_plain(fact):
+    return {"kind": fact.kind, **dict(fact.values),
+            "at": fact.provenance[0].location.rpartition(":")[2]}  # fmt: skip
+
+
+def of_kind(outcome, kind):
+    return [fact for fact in outcome.facts if fact.kind == kind]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.stem for case in CASES])
+def test_a_sample_gives_the_recorded_facts(case, vocabulary):
+    text = case.read_bytes().decode("utf-8")
+    expected = json.loads(case.with_suffix(".json").read_text("utf-8"))
+    outcome = read_messages(text, vocabulary, name=case.stem)
+    assert [as_plain(fact) for fact in outcome.facts] == expected["facts"]
+    assert [problem.code for problem in outcome.problems] == expected["problems"]
+
+
+@pytest.mark.parametrize("row", REAL)
+def test_a_real_error_line_keeps_its_whole_message(row, vocabulary):
+    row = json.loads(row)
+    text, raised = row["text"], row["exception"]
+    first = read_messages(text, vocabulary).facts[0]
+    message = text.replace("\r\n", "\n")
+    if raised:
+        module, _, name = raised.rpartition(".")
+        message = message.removeprefix(raised).removeprefix(": ")
+        assert (first.get("exception"), first.get("module") or "") == (name, module)
+    assert (first.kind, first.get("text")) == ("error_message", message)
+
+
+def test_every_fact_says_who_found_it_and_where(vocabulary):
+    outcome = read_messages("\n\nValueError: x", vocabulary, name="train.log")
+    (source,) = outcome.facts[0].provenance
+    assert (source.source, source.location) == ("probe:messages", "train.log:3")
+
+
+def test_equal_messages_are_counted(vocabulary):
+    outcome = read_messages("ERROR:root:disk failed\n" * 7, vocabulary)
+    (fact,) = outcome.facts
+    assert (fact.get("text"), fact.get("count")) == ("disk failed", 7)
+
+
+def test_messages_that_differ_in_digits_are_shown_a_few_times_and_all_counted(vocabulary):
+    lines = [f"WARNING:a.b:call {n} failed" for n in range(50)]
+    facts = read_messages("\n".join(lines), vocabulary).facts
+    assert len(facts) == MAX_SIMILAR
+    assert sum(dict(fact.values)["count"] for fact in facts) == 50
+
+
+def test_at_most_200_messages_and_final_errors_are_among_them(vocabulary):
+    letters = "abcdefghij"
+    names = [a + b + c for a in letters for b in letters for c in letters]
+    log = "".join(f"ERROR:x:{name} failed\n" for name in names)
+    log += 'Traceback (most recent call last):\n  File "a.py", line 1, in f\nKeyError: 1\n'
+    outcome = read_messages(log, vocabulary)
+    messages = of_kind(outcome, "error_message")
+    assert len(messages) == MAX_MESSAGES
+    assert messages[0].get("exception") == "KeyError"
+    assert [problem.code for problem in outcome.problems] == ["MM412"]
+
+
+def test_a_long_text_is_cut_in_the_middle_and_says_so(vocabulary):
+    text = "ValueError: first\n" + "\n" * 5000 + "filler\n" * 5000 + "KeyError: last"
+    outcome = read_messages(text, vocabulary, limit=4000)
+    assert {fact.get("text") for fact in outcome.facts} == {"first", "last"}
+    assert outcome.facts[0].provenance[0].location == "pasted:10002"
+    (problem,) = outcome.problems
+    assert (problem.code, "lines were left out" in problem.message) == ("MM411", True)
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t\r\n", "\x1b[0m", "\ufeff"])
+def test_nothing_to_read_is_a_problem_with_a_hint(text, vocabulary):
+    outcome = read_messages(text, vocabulary)
+    assert not outcome.facts
+    assert [(p.code, bool(p.hint)) for p in outcome.problems] == [("MM410", True)]
+
+
+def test_a_single_quiet_line_is_kept_for_the_error_tables(vocabulary):
+    (fact,) = read_messages("12:00:01 INFO Will train on 3 batches", vocabulary).facts
+    assert fact.get("text") == "12:00:01 INFO Will train on 3 batches"
+
+
+def test_an_unstructured_long_text_gives_its_telling_lines(vocabulary):
+    text = "step done\n" * 100 + "NRT_FAILURE in nc 0\n" + "step done\n" * 100
+    (fact,) = read_messages(text, vocabulary).facts
+    assert (fact.get("text"), fact.provenance[0].location) == ("NRT_FAILURE in nc 0", "pasted:101")
+
+
+def test_a_chain_tells_of_one_answer_once(vocabulary):
+    text = """Traceback (most recent call last):
+  File "a.py", line 1, in f
+tinker.PermissionDeniedError: Error code: 403 - {'detail': 'no'}
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "b.py", line 2, in g
+ValueError: Error retrieving result: Error code: 403 - {'detail': 'no'} with status 403 for x
+"""
+    (answer,) = of_kind(read_messages(text, vocabulary), "http_response")
+    assert (answer.get("status"), answer.get("count")) == (403, 1)
+    assert answer.get("body") == "{'detail': 'no'}"
+
+
+def test_a_vocabulary_without_an_event_costs_that_event_only(vocabulary, monkeypatch):
+    from modelmedic.probes import log_events
+
+    changed = log_events.Table(
+        (("no-such-event", (log_events.Template(("boom",), ()),)),), ("boom",)
+    )
+    monkeypatch.setattr(log_events, "table", lambda: changed)
+    outcome = read_messages("ERROR:x:boom", vocabulary)
+    assert [fact.kind for fact in outcome.facts] == ["error_message"]
+    assert [problem.code for problem in outcome.problems] == ["MM402"]
