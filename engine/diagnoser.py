@@ -18,6 +18,7 @@ from ..facts.fact import canonical
 from .evaluation import Evaluator
 from .explain import Explanations
 from .findings import findings, messages
+from .inference.alpha import AlphaLayer
 from .inference.derivation import Backend, Derivation
 from .inference.select import choose_backend
 from .knowledge_base import VERSION, KnowledgeBase
@@ -36,6 +37,7 @@ class Diagnoser:
         self.base = base
         self.backend = backend
         self.notice = notice
+        self.alpha = AlphaLayer(base.program)
 
     @staticmethod
     def load(
@@ -91,7 +93,7 @@ class Consultation:
         given = canonical(facts)
         self.derivation: Derivation = doctor.backend.derive(given)
         known = _with_provenance(self.derivation.facts, given)
-        self.evaluator = Evaluator(self._base.program, self._base.defaults, known)
+        self.evaluator = Evaluator(self._base.program, self._base.defaults, known, doctor.alpha)
         derivation = Derivation(known, self.derivation.firings, self.derivation.capped)
         self.explanations = Explanations(self._base.program, derivation, self.evaluator)
         self.why_not = WhyNot(self._base.program, self.evaluator)
@@ -128,7 +130,7 @@ class Consultation:
         ways = nearest(self.why_not.ways(diagnosis))
         return {
             "id": diagnosis,
-            "title": self._base.diagnosis(diagnosis)["title"],
+            "title": self._base.summary(diagnosis).title,
             "concluded": holds,
             "ruled_out": self.explanations.how(out) if out else [],
             "ways": [] if holds else [way_plain(w, self.why_not, self.explanations.ids) for w in ways],

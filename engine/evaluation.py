@@ -6,16 +6,17 @@ Explanations, why-not and the plan ask here; inference itself does not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from typing import NamedTuple
 
 from ..facts import Fact, Value
 from .inference.aggregates import evaluate
+from .inference.alpha import AlphaLayer
+from .inference.network_index import Signal
 from .ir import Literal_, Program, Rule
 from .operators import (
     Truth,
     compare,
-    compile_contradiction,
-    compile_pattern,
     same,
     values_of,
 )
@@ -23,10 +24,10 @@ from .operators import (
 MAX_BINDINGS = 2_000
 
 Bindings = Mapping[str, Value]
+Known = tuple[Fact, Mapping[str, Value]]
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """A literal's truth and the facts that make it so (those that pass, fail or might pass)."""
 
     literal: Literal_
@@ -42,26 +43,46 @@ class Evaluator:
         program: Program,
         defaults: Mapping[str, Mapping[str, Value]],
         facts: Sequence[Fact],
+        alpha: AlphaLayer,
     ) -> None:
         self.program = program
-        self._facts: dict[str, list[tuple[Fact, Mapping[str, Value]]]] = {}
+        self._patterns = alpha.patterns
+        self._facts: dict[str, list[Known]] = {}
+        self._passed: dict[int, list[Known]] = {}
+        self._borne_out: dict[Signal, None] = {}
         for fact in facts:
-            self._facts.setdefault(fact.kind, []).append((fact, values_of(fact, defaults)))
+            values = values_of(fact, defaults)
+            self._facts.setdefault(fact.kind, []).append((fact, values))
+            verdict = alpha.verdict(fact.kind, values)
+            for number in verdict.passed:
+                self._passed.setdefault(number, []).append((fact, values))
+            self._borne_out.update(dict.fromkeys(("match", n) for n in verdict.passed))
+            self._borne_out.update(dict.fromkeys(("refuted", n) for n in verdict.contradicted))
+
+    def supported_rules(self) -> Mapping[int, int]:
+        """For each rule with a positive literal that some fact bears out: how many it has."""
+        counts: dict[int, int] = {}
+        for signal in self._borne_out:
+            for rule in self.program.index.uses.get(signal, ()):
+                counts[rule] = counts.get(rule, 0) + 1
+        return counts
 
     def judge(self, literal: Literal_, binding: Bindings) -> Judgement:
         """The literal under a binding of (some of) its variables."""
         if literal.mode == "aggregate":
             return self._aggregate(literal)
-        passed, possible, refuting = self._sorted_out(literal, binding)
+        passed = [fact for fact, values in self._passed.get(literal.pattern, ())
+                  if _unify(literal, binding, values) is not None]  # fmt: skip
+        if literal.mode == "unless_match" or (literal.mode == "match" and passed):
+            return Judgement(literal, (literal.mode == "match") == bool(passed), tuple(passed))
+        possible, refuting = self._undecided(literal, binding)
         if literal.mode == "match":
             truth, facts = _first((True, passed), (None, possible), (False, refuting))
         elif literal.mode == "refuted":
             truth, facts = _first((True, refuting), (False, passed))
-        elif literal.mode == "unless_possible":
+        else:
             truth, facts = _first((False, passed), (None, possible))
             truth = True if not facts else truth
-        else:
-            truth, facts = (False, passed) if passed else (True, [])
         return Judgement(literal, truth, tuple(facts))
 
     def judge_rule(self, rule: Rule, binding: Bindings) -> tuple[Judgement, ...]:
@@ -89,40 +110,33 @@ class Evaluator:
             yield binding
             return
         found = False
-        for _, values in self._facts.get(self.program.patterns[binders[0].pattern].kind, ()):
-            passes = compile_pattern(self.program.patterns[binders[0].pattern])
-            extended = _unify(binders[0], binding, values) if passes(values) else None
+        for _, values in self._passed.get(binders[0].pattern, ()):
+            extended = _unify(binders[0], binding, values)
             if extended is not None:
                 found = True
                 yield from self._extend(binders[1:], extended)
         if not found:
             yield from self._extend(binders[1:], binding)
 
-    def _sorted_out(
-        self, literal: Literal_, binding: Bindings
-    ) -> tuple[list[Fact], list[Fact], list[Fact]]:
-        pattern = self.program.patterns[literal.pattern]
-        passes, refutes = compile_pattern(pattern), compile_contradiction(pattern)
-        passed: list[Fact] = []
+    def _undecided(self, literal: Literal_, binding: Bindings) -> tuple[list[Fact], list[Fact]]:
+        """Facts that might pass, and facts that contradict."""
+        passes = self._patterns.passes(literal.pattern)
+        refutes = self._patterns.refutes(literal.pattern)
         possible: list[Fact] = []
         refuting: list[Fact] = []
-        for fact, values in self._facts.get(pattern.kind, ()):
+        for fact, values in self._facts.get(self.program.patterns[literal.pattern].kind, ()):
             if _unify(literal, binding, values) is None:
                 continue
             truth = passes(values)
-            if truth is True:
-                passed.append(fact)
-            elif truth is None:
+            if truth is None:
                 possible.append(fact)
             elif truth is False and refutes(values):
                 refuting.append(fact)
-        return passed, possible, refuting
+        return possible, refuting
 
     def _aggregate(self, literal: Literal_) -> Judgement:
         aggregate = self.program.aggregates[literal.pattern]
-        pattern = self.program.patterns[aggregate.pattern]
-        passes = compile_pattern(pattern)
-        matching = [(f, v) for f, v in self._facts.get(pattern.kind, ()) if passes(v) is True]
+        matching = self._passed.get(aggregate.pattern, [])
         truth = evaluate(aggregate, [values for _, values in matching])
         if truth is not None and not literal.wanted:
             truth = not truth

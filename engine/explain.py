@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..facts import Fact
 from . import wording
@@ -16,8 +15,7 @@ from .ir import Program, Rule
 MAX_FACTS_SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One firing: the rule, what each condition rests on, and what it says."""
 
     rule: Rule

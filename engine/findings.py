@@ -39,7 +39,7 @@ def findings(
         for name, fact in holds.items()
     ]  # fmt: skip
     ruled_out = [
-        RuledOut(name, base.diagnosis(name)["title"], tuple(explanations.how(fact)))
+        RuledOut(name, base.summary(name).title, tuple(explanations.how(fact)))
         for name, fact in sorted(out.items())
     ]
     return tuple(sorted(built, key=_importance)), tuple(ruled_out)
@@ -104,8 +104,8 @@ def _explained_by(
     pairs = {
         (effect, cause)
         for cause in holds
-        if cause not in doubtful and base.diagnosis(cause)["kind"] != "benign"
-        for effect in base.diagnosis(cause)["explains"]
+        if cause not in doubtful and base.summary(cause).kind != "benign"
+        for effect in base.summary(cause).explains
         if effect in holds and effect != cause
     }
     pairs -= {(a, b) for a, b in pairs if (b, a) in pairs and a < b}

@@ -7,18 +7,21 @@ form (:func:`to_plain`, :func:`from_plain`) that can be cached as JSON.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 from ..facts import Value
+from .inference import network_index
+from .inference.network_index import NetworkIndex, Signal
+
+Item = TypeVar("Item")
 
 Operand = Any  # a constant, a list of constants, or nested tests for 'none_of'
 Mode = Literal["match", "refuted", "unless_possible", "unless_match", "aggregate"]
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(NamedTuple):
     """A test of one attribute (or of the whole fact for ``none_of``, attribute '')."""
 
     attribute: str
@@ -26,8 +29,7 @@ class Test:
     operand: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """Tests that one fact of ``kind`` must pass; ``pinned`` holds the indexes of the tests that fix
     the key, by which a fact is recognised as being about the same thing."""
 
@@ -37,8 +39,7 @@ class Pattern:
     contradictable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(NamedTuple):
     """A count or a series statistic over the facts that match ``pattern``.
 
     ``function`` is ``count`` or a statistic; it is compared by ``op`` with ``bound``.
@@ -53,8 +54,7 @@ class Aggregate:
     min_points: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Literal_:
+class Literal_(NamedTuple):
     """One conjunct of a rule.
 
     Modes: ``match``, some fact passes; ``refuted``, some fact about the same key fails;
@@ -70,8 +70,7 @@ class Literal_:
     wanted: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(NamedTuple):
     """A comparison of two variables, made when a rule fires."""
 
     left: str
@@ -79,8 +78,7 @@ class Guard:
     right: str
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(NamedTuple):
     """A fact to derive: attributes with constants, or ``("$x",)`` for the variable x. ``strength``
     is set where the fact is a diagnosis that holds."""
 
@@ -89,9 +87,9 @@ class Conclusion:
     strength: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One alternative of one entry. ``variables`` are in canonical order."""
+class Rule(NamedTuple):
+    """One alternative of one entry. ``variables`` are in canonical order; ``waits`` are the signals
+    of its positive literals, the rarest first."""
 
     id: str
     entry: str
@@ -102,20 +100,44 @@ class Rule:
     variables: tuple[str, ...]
     stratum: int
     message: str = ""
+    waits: tuple[Signal, ...] = ()
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(NamedTuple):
     """A compiled rule set; rules are sorted by (stratum, id)."""
 
-    patterns: tuple[Pattern, ...]
-    aggregates: tuple[Aggregate, ...]
-    rules: tuple[Rule, ...]
+    patterns: Sequence[Pattern]
+    aggregates: Sequence[Aggregate]
+    rules: Sequence[Rule]
+    strata: int
+    index: NetworkIndex
 
-    @property
-    def strata(self) -> int:
-        """Number of strata; rules of a stratum see negations of lower ones complete."""
-        return max((rule.stratum for rule in self.rules), default=-1) + 1
+
+class LazySequence(Sequence[Item]):
+    """A sequence whose items are decoded when first asked for. ``raw`` holds plain data, or JSON
+    bytes of it."""
+
+    def __init__(self, raw: Sequence[Any], decode: Callable[[Any], Item]) -> None:
+        self._raw = raw
+        self._decode = decode
+        self._items: list[Item | None] = [None] * len(raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    @overload
+    def __getitem__(self, number: int) -> Item: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Item]: ...
+    def __getitem__(self, number: int | slice) -> Item | Sequence[Item]:
+        if isinstance(number, slice):
+            return [self[i] for i in range(*number.indices(len(self)))]
+        item = self._items[number]
+        if item is None:
+            raw = self._raw[number]
+            plain = json.loads(raw) if isinstance(raw, bytes) else raw
+            item = self._items[number] = self._decode(plain)
+        return item
 
 
 def to_plain(program: Program) -> dict[str, Any]:
@@ -126,45 +148,52 @@ def to_plain(program: Program) -> dict[str, Any]:
              p.contradictable]
             for p in program.patterns
         ],
-        "aggregates": [
-            [a.pattern, a.function, a.op, a.bound, a.value, a.order, a.min_points]
-            for a in program.aggregates
-        ],
+        "aggregates": [list(a) for a in program.aggregates],
         "rules": [_rule_plain(rule) for rule in program.rules],
+        "strata": program.strata,
+        "index": network_index.to_plain(program.index),
     }  # fmt: skip
+
+
+def from_plain(plain: Mapping[str, Any]) -> Program:
+    """Rebuild a program; patterns and rules are decoded when they are needed.
+
+    Raises ValueError, TypeError or KeyError on data of another form.
+    """
+    for part in ("patterns", "rules", "aggregates"):
+        if not isinstance(plain[part], list):
+            raise ValueError("list expected")
+    return Program(
+        LazySequence(plain["patterns"], _pattern),
+        tuple(Aggregate(*a) for a in plain["aggregates"]),
+        LazySequence(plain["rules"], _rule),
+        int(plain["strata"]),
+        network_index.from_plain(plain["index"]),
+    )
 
 
 def _rule_plain(r: Rule) -> list[Any]:
     literals = [[x.mode, x.pattern, [list(j) for j in x.joins], x.alias, x.wanted]
                 for x in r.literals]  # fmt: skip
-    guards = [[g.left, g.op, g.right] for g in r.guards]
     conclusions = [[c.kind, [[n, list(v) if isinstance(v, tuple) else v] for n, v in c.values],
                     c.strength] for c in r.conclusions]  # fmt: skip
-    return [r.id, r.entry, r.form, literals, guards, conclusions, list(r.variables), r.stratum,
-            r.message]  # fmt: skip
+    return [r.id, r.entry, r.form, literals, [list(g) for g in r.guards], conclusions,
+            list(r.variables), r.stratum, r.message, [list(w) for w in r.waits]]  # fmt: skip
 
 
-def from_plain(plain: Mapping[str, Any]) -> Program:
-    """Rebuild a program. Raises ValueError, TypeError, KeyError or IndexError on other data."""
-    patterns = tuple(
-        Pattern(_text(kind), tuple(Test(_text(a), _text(op), operand) for a, op, operand in tests),
-                tuple(_index(i, tests) for i in pinned), bool(contradictable))
-        for kind, tests, pinned, contradictable in plain["patterns"]
-    )  # fmt: skip
-    aggregates = tuple(Aggregate(_index(a[0], patterns), *a[1:]) for a in plain["aggregates"])
-    rules = tuple(_rule(item, patterns, aggregates) for item in plain["rules"])
-    return Program(patterns, aggregates, rules)
+def _pattern(plain: Any) -> Pattern:
+    kind, tests, pinned, contradictable = plain
+    return Pattern(kind, tuple(Test(*test) for test in tests), tuple(pinned), contradictable)
 
 
-def _rule(item: Any, patterns: tuple[Any, ...], aggregates: tuple[Any, ...]) -> Rule:
-    rule_id, entry, form, literals, guards, conclusions, variables, stratum, message = item
+def _rule(plain: Any) -> Rule:
+    rule_id, entry, form, literals, guards, conclusions, variables, stratum, message, waits = plain
     return Rule(
-        _text(rule_id),
-        _text(entry),
-        _text(form),
+        rule_id,
+        entry,
+        form,
         tuple(
-            Literal_(mode, _index(number, aggregates if mode == "aggregate" else patterns),
-                     tuple((a, v) for a, v in joins), alias, wanted)
+            Literal_(mode, number, tuple((a, v) for a, v in joins), alias, wanted)
             for mode, number, joins, alias, wanted in literals
         ),
         tuple(Guard(*guard) for guard in guards),
@@ -174,18 +203,7 @@ def _rule(item: Any, patterns: tuple[Any, ...], aggregates: tuple[Any, ...]) -> 
             for kind, values, strength in conclusions
         ),
         tuple(variables),
-        int(stratum),
-        _text(message),
+        stratum,
+        message,
+        tuple((mode, number) for mode, number in waits),
     )  # fmt: skip
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("text expected")
-    return value
-
-
-def _index(number: Any, items: Any) -> int:
-    if not isinstance(number, int) or not 0 <= number < len(items):
-        raise IndexError("index out of range")
-    return number

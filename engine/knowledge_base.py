@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..facts import Value, Vocabulary
 from . import ir
@@ -17,14 +16,26 @@ SHIPPED_KNOWLEDGE = _ROOT / "knowledge"
 SHIPPED_VOCABULARY = _ROOT / "facts" / "vocabulary"
 
 
-@dataclass(frozen=True)
-class KnowledgeBase:
+class Summary(NamedTuple):
+    """What every diagnosis is ranked by."""
+
+    title: str
+    severity: str
+    kind: str
+    explains: Sequence[str] = ()
+
+
+_UNLISTED = {"summary": "", "actions": [], "packet": []}
+
+
+class KnowledgeBase(NamedTuple):
     """Everything that is known. ``digest`` identifies the content; ``overlays`` names the folders
     that were added to the shipped knowledge."""
 
     vocabulary: Vocabulary
     program: ir.Program
     catalogue: Mapping[str, Any]
+    summaries: Mapping[str, Summary]
     digest: str
     version: str = VERSION
     overlays: tuple[str, ...] = ()
@@ -64,12 +75,14 @@ class KnowledgeBase:
     ) -> KnowledgeBase:
         """From compiled plain data; raises on data of another form."""
         catalogue = plain["catalogue"]
-        if not all(isinstance(catalogue[part], dict) for part in ("diagnoses", "entries", "trees")):
+        if not all(isinstance(catalogue[p], Mapping) for p in ("diagnoses", "entries", "trees")):
             raise ValueError("catalogue expected")
+        summaries = {name: Summary(*item) for name, item in plain["summaries"].items()}
         return KnowledgeBase(
             Vocabulary.from_plain(plain["vocabulary"]),
             ir.from_plain(plain["program"]),
             catalogue,
+            summaries,
             digest,
             overlays=overlays,
         )
@@ -84,11 +97,14 @@ class KnowledgeBase:
                 found[kind.name] = values
         return found
 
-    def diagnosis(self, diagnosis_id: str) -> Mapping[str, Any]:
-        """The catalogue entry; a bare one for an id that is not there."""
-        known = self.catalogue["diagnoses"].get(diagnosis_id)
-        return known or {"title": diagnosis_id, "severity": "info", "kind": "symptom",
-                         "summary": "", "explains": [], "actions": [], "packet": []}  # fmt: skip
+    def summary(self, diagnosis: str) -> Summary:
+        """Title, severity, kind and effects; bare ones for an id that is not in the catalogue."""
+        return self.summaries.get(diagnosis) or Summary(diagnosis, "info", "symptom")
+
+    def diagnosis(self, diagnosis: str) -> Mapping[str, Any]:
+        """The whole catalogue entry; a bare one for an id that is not there."""
+        known: Mapping[str, Any] | None = self.catalogue["diagnoses"].get(diagnosis)
+        return known or _UNLISTED | self.summary(diagnosis)._asdict()
 
 
 def _cached(folder: Path, digest: str, overlays: tuple[str, ...]) -> KnowledgeBase | None:

@@ -10,26 +10,18 @@ from functools import lru_cache
 from typing import Any
 
 from ..facts import Fact, Value
+from .identity import identity, same
 from .ir import Pattern, Test
 from .versions import is_prerelease, version_key
+
+__all__ = [
+    "compare", "compile_contradiction", "compile_pattern", "compile_re2", "identity", "same",
+    "text_search", "values_of",
+]  # fmt: skip
 
 Truth = bool | None
 Check = Callable[[Value], Truth]
 FactCheck = Callable[[Mapping[str, Value]], Truth]
-
-
-def same(left: Value, right: Value) -> bool:
-    """Equality of values: numbers by size, truth values never equal to numbers."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    return left == right
-
-
-def identity(value: Value) -> tuple[str, Value]:
-    """A hashable form for which ``==`` is :func:`same`."""
-    if isinstance(value, bool):
-        return "b", value
-    return ("s" if isinstance(value, str) else "n"), value
 
 
 def compare(op: str, left: Value, right: Value) -> Truth:

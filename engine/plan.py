@@ -7,8 +7,7 @@ observables that the nearest ways to open diagnoses still lack.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..facts import Fact, Question
 from .explain import Explanations
@@ -23,8 +22,7 @@ MAX_CANDIDATES = 12
 _SEVERITY_WEIGHT = {"blocker": 4.0, "error": 3.0, "warning": 2.0, "info": 1.0}
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(NamedTuple):
     """An open diagnosis: partly supported, nothing contradicted, with the gaps that remain."""
 
     id: str
@@ -32,11 +30,13 @@ class Open:
     gaps: tuple[Gap, ...]
 
 
-@dataclass
 class _Option:
-    step: NextStep
-    value: float = 0.0
-    separates: set[str] = field(default_factory=set)
+    """A step with what speaks for it so far."""
+
+    def __init__(self, step: NextStep) -> None:
+        self.step = step
+        self.value = 0.0
+        self.separates: set[str] = set()
 
 
 class Planner:
@@ -54,14 +54,8 @@ class Planner:
     def open(self) -> tuple[Open, ...]:
         """Open diagnoses, nearest first. A tree position alone is no support."""
         if self._open is None:
-            holds, out = concluded_facts(self._facts)
-            found = []
-            for name, entry in self._base.catalogue["diagnoses"].items():
-                if name in holds or name in out or entry["kind"] == "benign":
-                    continue
-                way = next((w for w in self._why_not.ways(name) if self._supported(w)), None)
-                if way is not None:
-                    found.append(Open(name, way, self._why_not.bottom(way)))
+            found = [Open(name, way, self._why_not.bottom(way))
+                     for name, way in self._nearest_supported().items()]  # fmt: skip
             found.sort(key=lambda o: (len(o.gaps), -self._weight(o.id), o.id))
             self._open = tuple(found)
         return self._open
@@ -69,7 +63,7 @@ class Planner:
     def candidates(self) -> tuple[Candidate, ...]:
         """What is still unknown about the open diagnoses."""
         return tuple(
-            Candidate(o.id, self._base.diagnosis(o.id)["title"], tuple(g.text for g in o.gaps))
+            Candidate(o.id, self._base.summary(o.id).title, tuple(g.text for g in o.gaps))
             for o in self.open()[:MAX_CANDIDATES]
         )
 
@@ -91,13 +85,34 @@ class Planner:
                 steps.append(_with_targets(option))
         return tuple(steps[:MAX_STEPS])
 
+    def _nearest_supported(self) -> dict[str, Way]:
+        """The nearest supported way to each open diagnosis. Only rules that some fact bears out are
+        looked at."""
+        holds, out = concluded_facts(self._facts)
+        nearest: dict[str, Way] = {}
+        rules = self._base.program.rules
+        for number, borne_out in sorted(self._why_not.supported_rules().items()):
+            rule = rules[number]
+            names = [str(dict(c.values)["name"]) for c in rule.conclusions
+                     if c.kind == "diagnosis" and c.strength]  # fmt: skip
+            wanted = [n for n in names if n not in holds and n not in out
+                      and self._base.summary(n).kind != "benign"]  # fmt: skip
+            if not wanted or 2 * borne_out < len(rule.waits):
+                continue
+            way = self._why_not.best_way(rule)
+            for name in wanted if self._supported(way) else ():
+                if name not in nearest or way.cost() < nearest[name].cost():
+                    nearest[name] = way
+        return nearest
+
     def _supported(self, way: Way) -> bool:
-        """Whether the way has real support and nothing against it: at least half of it holds, and
-        one holding condition rests on given facts."""
-        if way.contradicted or not way.gaps or len(way.holds) < len(way.gaps):
+        """Whether the way has real support and nothing against it: at least as many conditions rest
+        on facts as are missing, and one of them on something other than a triage position."""
+        if way.contradicted or not way.gaps:
             return False
-        return any(
-            fact.kind not in ("tree_node", "answer") for j in way.holds for fact in j.facts
+        resting = [j for j in way.holds if j.facts]
+        return len(resting) >= len(way.gaps) and any(
+            fact.kind not in ("tree_node", "answer") for j in resting for fact in j.facts
         )
 
     def _tree_steps(self) -> Iterable[NextStep]:
@@ -166,7 +181,7 @@ class Planner:
                                    choices=tuple(attribute.values or ()), sets=sets)  # fmt: skip
 
     def _weight(self, diagnosis: str) -> float:
-        return _SEVERITY_WEIGHT[self._base.diagnosis(diagnosis)["severity"]]
+        return _SEVERITY_WEIGHT[self._base.summary(diagnosis).severity]
 
 
 def _question_step(question: Question) -> NextStep:
@@ -184,6 +199,4 @@ def _ask(template: str, fixed: Mapping[str, Any]) -> str:
 
 
 def _with_targets(option: _Option) -> NextStep:
-    from dataclasses import replace
-
-    return replace(option.step, separates=tuple(sorted(option.separates)))
+    return option.step._replace(separates=tuple(sorted(option.separates)))

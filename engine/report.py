@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..facts import Fact, Problem
 
@@ -12,8 +11,7 @@ SCHEMA = "modelmedic/report/1"
 SEVERITIES = ("info", "warning", "error", "blocker")
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """One fact that speaks for a diagnosis, and the rule through which it does."""
 
     fact: str
@@ -22,8 +20,7 @@ class Evidence:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(NamedTuple):
     """A concluded diagnosis.
 
     ``confidence`` is certain, likely or possible. ``explains`` lists concluded symptoms that it
@@ -46,8 +43,7 @@ class Diagnosis:
     packet: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RuledOut:
+class RuledOut(NamedTuple):
     """A diagnosis that positive evidence rules out."""
 
     id: str
@@ -55,8 +51,7 @@ class RuledOut:
     because: tuple[Mapping[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A diagnosis that is partly supported: what is still unknown about it."""
 
     id: str
@@ -64,8 +59,7 @@ class Candidate:
     missing: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
+class NextStep(NamedTuple):
     """A probe to run or a question to answer; ``separates`` lists the diagnoses it bears on."""
 
     type: str
@@ -76,11 +70,10 @@ class NextStep:
     separates: tuple[str, ...]
     why: str = ""
     choices: tuple[str, ...] = ()
-    sets: Mapping[str, Any] = field(default_factory=dict)
+    sets: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """An error message that a row of an error table recognises."""
 
     row: str
@@ -92,8 +85,7 @@ class Message:
     causes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """The result of a diagnosis; equal inputs give equal reports."""
 
     tool: Mapping[str, str]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-Key = tuple[int, tuple[int, ...], tuple[int, int], int, float]
+Key = tuple[int, tuple[int, ...], tuple[int, int], int, tuple[int, int]]
 
-_COMMON = re.compile(r"v?(\d{1,9}(?:\.\d{1,9}){0,7})(?:(a|b|rc)(\d{1,9}))?(?:\+[a-z0-9.]+)?\Z")
+_COMMON = re.compile(
+    r"v?(\d{1,9}(?:\.\d{1,9}){0,7})(?:(a|b|rc)(\d{1,9}))?(?:\+[a-z0-9]+(?:\.[a-z0-9]+)*)?\Z", re.A
+)
 _PHASE = {"a": 1, "b": 2, "rc": 3}
 _FINAL = (4, 0)
-_NO_DEV = float("inf")
+_NO_DEV = (1, 0)
 
 
 @lru_cache(maxsize=4096)
@@ -56,5 +58,5 @@ def _packaging_key(text: str) -> Key | None:
         only_dev = version.dev is not None and version.post is None
         pre = (0, 0) if only_dev else _FINAL
     post = -1 if version.post is None else version.post
-    dev = _NO_DEV if version.dev is None else float(version.dev)
+    dev = _NO_DEV if version.dev is None else (0, version.dev)
     return version.epoch, _strip(version.release), pre, post, dev

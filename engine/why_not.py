@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..facts import Fact
 from . import wording
 from .evaluation import Evaluator, Judgement
+from .inference.network_index import goal
 from .ir import Literal_, Pattern, Program, Rule
 
 MAX_DEPTH = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """One condition that does not hold: unknown (``truth`` None) or contradicted by ``facts``."""
 
     literal: Literal_
@@ -24,8 +23,7 @@ class Gap:
     facts: tuple[Fact, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(NamedTuple):
     """One way to a conclusion: what already holds, and the gaps that remain."""
 
     rule: Rule
@@ -48,20 +46,19 @@ class WhyNot:
     def __init__(self, program: Program, evaluator: Evaluator) -> None:
         self._program = program
         self._evaluator = evaluator
-        self._concluding: dict[tuple[str, Any], list[Rule]] = {}
-        for rule in program.rules:
-            for conclusion in rule.conclusions:
-                key = _goal(conclusion.kind, dict(conclusion.values))
-                self._concluding.setdefault(key, []).append(rule)
+
+    def supported_rules(self) -> Mapping[int, int]:
+        """Rules with a positive literal that some fact bears out, with how many they have."""
+        return self._evaluator.supported_rules()
 
     def ways(self, diagnosis: str) -> list[Way]:
         """Every way to conclude the diagnosis, nearest first; empty if no rule concludes it."""
-        return self._ways(("diagnosis", (diagnosis, True)))
+        return self._ways(goal("diagnosis", {"name": diagnosis}))
 
     def unfold(self, gap: Gap, depth: int = MAX_DEPTH) -> list[Way]:
         """How a gap that is about a derived fact could be closed: ways to that fact."""
-        goal = self._gap_goal(gap)
-        return self._ways(goal)[:2] if goal and depth else []
+        wanted = self._gap_goal(gap)
+        return self._ways(wanted)[:2] if wanted and depth else []
 
     def bottom(self, way: Way, depth: int = MAX_DEPTH) -> tuple[Gap, ...]:
         """The gaps of a way, those about derived facts replaced by what they need."""
@@ -87,8 +84,8 @@ class WhyNot:
         """The condition in words."""
         return wording.condition(self._program, literal)
 
-    def _ways(self, goal: tuple[str, Any]) -> list[Way]:
-        rules = self._concluding.get(goal, [])
+    def _ways(self, wanted: str) -> list[Way]:
+        rules = [self._program.rules[n] for n in self._program.index.concluding.get(wanted, ())]
         return sorted((self.best_way(rule) for rule in rules), key=Way.cost)
 
     def _way(self, rule: Rule, binding: Mapping[str, Any]) -> Way:
@@ -105,12 +102,12 @@ class WhyNot:
                 gaps[text] = gap
         return Way(rule, holds, tuple(gaps.values()))
 
-    def _gap_goal(self, gap: Gap) -> tuple[str, Any] | None:
+    def _gap_goal(self, gap: Gap) -> str:
         if gap.literal.mode != "match":
-            return None
+            return ""
         pattern = self._program.patterns[gap.literal.pattern]
         constants = {t.attribute: t.operand for t in pattern.tests if t.op == "eq"}
-        return _goal(pattern.kind, constants)
+        return goal(pattern.kind, constants)
 
 
 def plain(way: Way, why_not: WhyNot, ids: Mapping[Fact, str]) -> dict[str, Any]:
@@ -142,13 +139,3 @@ def nearest(ways: Sequence[Way], limit: int = 3) -> list[Way]:
 
 def _texts(gaps: Iterable[Gap]) -> tuple[str, ...]:
     return tuple(gap.text for gap in gaps)
-
-
-def _goal(kind: str, values: Mapping[str, Any]) -> tuple[str, Any]:
-    if kind == "diagnosis":
-        return kind, (values.get("name"), values.get("holds", True))
-    if kind == "tree_node":
-        return kind, (values.get("tree"), values.get("node"))
-    if kind == "classified":
-        return kind, (values.get("classification"), values.get("label"))
-    return kind, None

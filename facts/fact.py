@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 Value = str | int | float | bool
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Provenance:
+class Provenance(NamedTuple):
     """Who said a fact: ``source`` (``probe:environment``, ``answer``, ``file``, ``derived``),
     ``location`` (``train.py:12``), ``at`` (ISO 8601 time, given by the producer) and ``certainty``
     (``measured``, ``stated`` by a person, or ``inferred`` from other data)."""
@@ -27,14 +25,47 @@ class Provenance:
         return known | ({} if self.certainty == "measured" else {"certainty": self.certainty})
 
 
-@dataclass(frozen=True, slots=True)
 class Fact:
-    """An instance of a fact kind. ``values`` is sorted by attribute; provenance does not take part
-    in equality: two sources that say the same make one fact."""
+    """An instance of a fact kind; immutable. ``values`` is sorted by attribute; provenance does not
+    take part in equality: two sources that say the same make one fact."""
+
+    __slots__ = ("_hash", "kind", "provenance", "values")
 
     kind: str
     values: tuple[tuple[str, Value], ...]
-    provenance: tuple[Provenance, ...] = field(default=(), compare=False)
+    provenance: tuple[Provenance, ...]
+
+    def __init__(
+        self,
+        kind: str,
+        values: tuple[tuple[str, Value], ...],
+        provenance: tuple[Provenance, ...] = (),
+    ) -> None:
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "provenance", provenance)
+        object.__setattr__(self, "_hash", hash((kind, values)))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a fact is immutable; make a new one with another {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a fact is immutable; {name!r} cannot be deleted")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Fact):
+            return NotImplemented
+        return self.kind == other.kind and self.values == other.values
+
+    def __hash__(self) -> int:
+        value: int = self._hash  # type: ignore[attr-defined]
+        return value
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Fact, (self.kind, self.values, self.provenance)
+
+    def __repr__(self) -> str:
+        return f"Fact({self.kind!r}, {self.values!r})"
 
     @staticmethod
     def of(kind: str, provenance: Iterable[Provenance] = (), **values: Value) -> Fact:

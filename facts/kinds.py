@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .fact import Fact, Provenance, Value
 from .problems import Location, ModelMedicError, Problem, did_you_mean, excerpt
@@ -19,8 +18,7 @@ MAX_TEXT = 65_536
 _RESERVED = frozenset({"kind", "provenance"})
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(NamedTuple):
     """One attribute of a kind.
 
     ``type`` is string, text, path, version, integer, number or boolean; ``values`` maps each
@@ -56,8 +54,7 @@ class Attribute:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """A fact kind.
 
     ``key`` names the attributes that identify what a fact is about; ``functional`` says that a
@@ -75,8 +72,7 @@ class Kind:
     derived: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(NamedTuple):
     """What the plan may offer: a probe, its command, its cost in seconds, what it needs."""
 
     name: str
@@ -87,8 +83,7 @@ class Probe:
     gathers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """A question to a person that sets ``attribute`` of a fact of ``kind`` (``where`` is fixed)."""
 
     id: str
@@ -100,8 +95,7 @@ class Question:
     seconds: float = 10.0
 
 
-@dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(NamedTuple):
     """All kinds, probes and questions, by name."""
 
     kinds: Mapping[str, Kind]
@@ -189,7 +183,7 @@ def _type_problem(kind: str, value: Any) -> str | None:
     if kind in ("integer", "number"):
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return "a whole number" if kind == "integer" else "a number"
-        if not math.isfinite(value) or abs(value) > 1e300:
+        if abs(value) > 1e300 or not math.isfinite(value):
             return "a finite number of ordinary size"
         if kind == "integer" and not isinstance(value, int):
             return "a whole number"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Location:
+class Location(NamedTuple):
     """A place in a source. ``line`` and ``column`` count from 1; 0 means not known."""
 
     path: str
@@ -18,8 +17,7 @@ class Location:
         return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing that is wrong with an input.
 
     ``code`` is stable (``MM1xx`` facts, ``MM2xx`` knowledge, ``MM3xx`` command, ``MM4xx`` probes);

@@ -62,7 +62,8 @@ def parse_listing(text: str, name: str) -> Listing:
         if not problem:
             return found
         broken = Problem("MM432", problem, Location(name, line), "the readable part was used")
-        return Listing(found.packages, (broken, *found.problems))
+        others = tuple(each for each in found.problems if each.code != "MM433")
+        return Listing(found.packages, (broken, *others))
     return _text_listing(text, name)
 
 
@@ -85,7 +86,8 @@ def _text_listing(text: str, name: str) -> Listing:
     lines = text.splitlines()
     # Only the two programs that list what is installed write these heads.
     complete = any(
-        line.startswith("# packages in environment at") or line.split() == ["Package", "Version"]
+        line.startswith("# packages in environment at")
+        or line.split()[:2] == ["Package", "Version"]
         for line in lines[:20]
     )
     return _collect(_text_entries(lines), name, complete)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_NAME = r"([A-Za-z0-9](?:[A-Za-z0-9._-]{0,150}[A-Za-z0-9])?)"
+_NAME = r"([A-Za-z0-9_](?:[A-Za-z0-9._-]{0,150}[A-Za-z0-9])?)"
 _VERSION = r"([A-Za-z0-9][A-Za-z0-9.+!_-]{0,100})"
 # tinker==0.38.0, tinker[x] === 0.38.0, conda export: numpy=1.26.4=py311h0
 _PINNED = re.compile(
@@ -17,6 +17,8 @@ _DIRECT = re.compile(rf"{_NAME}\s*(?:\[[^\]]{{0,200}}\])?\s*@\s*(\S+)")
 _COLUMNS = re.compile(rf"{_NAME}\s+(\d[A-Za-z0-9.+!_-]{{0,100}})(?:\s+\S.*)?\Z")
 _WHEEL = re.compile(rf"{_NAME}-(\d[A-Za-z0-9.+!_]{{0,100}})-[\w.-]+\.whl\Z")
 _CONDA_FILE = re.compile(rf"{_NAME}-(\d[A-Za-z0-9.+!_]{{0,100}})-[\w.]+\.(?:conda|tar\.bz2)\Z")
+_WORDS = re.compile(r"[A-Za-z0-9]\s+[A-Za-z]")
+_SINGLE = re.compile(r"[^=]*=[^=]")
 _EGG = re.compile(rf"[#&]egg={_NAME}")
 # What `pip freeze` writes above the `-e` line of a local project.
 _EDITABLE_NOTE = re.compile(rf"# Editable .*\({_NAME}==(\S{{1,100}})\)\s*\Z")
@@ -61,21 +63,24 @@ def _plain(text: str, is_conda: bool) -> Entry | None:
     if pinned:
         name = pinned[1]
         # A single `=` and a build string behind it are conda's.
-        if is_conda or re.match(r"[^=]*=[^=]", text):
+        if is_conda or _SINGLE.match(text):
             name = _CONDA_NAMES.get(name.lower(), name)
         return Entry(name, "" if pinned[3] else pinned[2])
     column = _COLUMNS.match(text)
     if column:
         return Entry(_CONDA_NAMES.get(column[1].lower(), column[1]), column[2])
-    if text.split() == ["Package", "Version"] or text.startswith("Package "):
+    if text.split()[:2] == ["Package", "Version"]:
         return None
-    if _NAMED.match(text) and not re.search(r"[A-Za-z0-9]\s+[A-Za-z]", text.partition(";")[0]):
-        return Entry(_NAMED.match(text)[1])  # type: ignore[index]
+    named = _NAMED.match(text)
+    if named and not _WORDS.search(text.partition(";")[0]):
+        return Entry(named[1])
     return Entry("", bad=text)
 
 
 def _option(text: str, previous: str) -> Entry | None:
     """`-e` names a package in its URL, or in the note above it; other options name none."""
+    if text.startswith(("-r", "--requirement", "-c", "--constraint")):
+        return Entry("", bad=f"{text} (another file, which is not read)")
     if not text.startswith(("-e", "--editable")):
         return None
     egg = _EGG.search(text)

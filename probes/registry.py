@@ -22,9 +22,8 @@ _PROBES = {
 class ProbeFunction(Protocol):
     """What every probe is: a function that takes its inputs and a vocabulary.
 
-    Inputs differ from probe to probe and stand in its signature. A probe raises
-    :class:`ModelMedicError` where it cannot give any answer; what is wrong with a part of its
-    input comes back among the problems of its outcome.
+    Inputs differ from probe to probe and stand in its signature. What is wrong with an input comes
+    back among the problems of the outcome; a probe does not raise over it.
     """
 
     def __call__(self, *args: object, **kwargs: object) -> Outcome: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from statistics import fmean, median, pstdev
+from math import fsum
 
 from ...facts import Value
 from ..ir import Aggregate
@@ -41,6 +41,21 @@ def numbers(aggregate: Aggregate, matching: Sequence[Values]) -> list[float]:
     return [value for _, value in sorted(pairs)]
 
 
+def _mean(xs: Sequence[float]) -> float:
+    return fsum(xs) / len(xs)
+
+
+def _median(xs: Sequence[float]) -> float:
+    ranked, half = sorted(xs), len(xs) // 2
+    return ranked[half] if len(xs) % 2 else (ranked[half - 1] + ranked[half]) / 2
+
+
+def _deviation(xs: Sequence[float]) -> float:
+    """Standard deviation of the whole population."""
+    mean = _mean(xs)
+    return float(fsum((x - mean) ** 2 for x in xs) / len(xs)) ** 0.5
+
+
 def _ratio(top: float, bottom: float) -> float | None:
     return top / bottom if bottom else None
 
@@ -49,7 +64,7 @@ def _slope(xs: Sequence[float]) -> float | None:
     """Least-squares change per point."""
     middle = (len(xs) - 1) / 2
     spread = sum((i - middle) ** 2 for i in range(len(xs)))
-    mean = fmean(xs)
+    mean = _mean(xs)
     return _ratio(sum((i - middle) * (x - mean) for i, x in enumerate(xs)), spread)
 
 
@@ -63,17 +78,17 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float | None]] = {
     "last": lambda xs: xs[-1],
     "min": min,
     "max": max,
-    "mean": fmean,
-    "median": median,
+    "mean": _mean,
+    "median": _median,
     "range": lambda xs: max(xs) - min(xs),
     "count": lambda xs: float(len(xs)),
     "slope": _slope,
-    "first_over_rest": lambda xs: _ratio(xs[0], median(xs[1:])) if len(xs) > 1 else None,
-    "max_over_median": lambda xs: _ratio(max(xs), median(xs)),
+    "first_over_rest": lambda xs: _ratio(xs[0], _median(xs[1:])) if len(xs) > 1 else None,
+    "max_over_median": lambda xs: _ratio(max(xs), _median(xs)),
     "last_over_first": lambda xs: _ratio(xs[-1], xs[0]),
     "last_minus_first": lambda xs: xs[-1] - xs[0],
     "last_minus_min": lambda xs: xs[-1] - min(xs),
     "last_over_min": lambda xs: _ratio(xs[-1], min(xs)),
-    "stdev_over_mean": lambda xs: _ratio(pstdev(xs), fmean(xs)),
+    "stdev_over_mean": lambda xs: _ratio(_deviation(xs), _mean(xs)),
     "increases_share": _increases,
 }

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ...facts import Fact, Value
 from ..ir import Conclusion, Program, Rule
@@ -14,16 +13,14 @@ MAX_FIRINGS = 10_000
 Binding = tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Firing:
+class Firing(NamedTuple):
     """A rule (its index in the program) that fired for one binding of its variables."""
 
     rule: int
     binding: Binding
 
 
-@dataclass(frozen=True)
-class Derivation:
+class Derivation(NamedTuple):
     """The fixpoint: all facts, given and derived, and all firings, both in canonical order.
 
     ``capped`` says in words which cap ended the inference early; empty if it is complete.

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from ...facts import Fact, Value
 from ...facts.fact import canonical
 from ..ir import Program
-from ..operators import compare, identity, same, values_of
+from ..identity import identity, same
+from ..operators import compare, values_of
 from .aggregates import evaluate
-from .alpha import AlphaIndex
+from .alpha import AlphaLayer
 from .derivation import MAX_FIRINGS, Derivation, Firing, concluded, firing_order
 from .mark_network import (
     FiringBudgetExceeded,
@@ -24,7 +25,8 @@ from .mark_network import (
     MarkSession,
     Shape,
 )
-from .slots import Signal, Slot, plan_rules
+from .network_index import Signal
+from .slots import RulePlan, Slot, plan_rule
 
 Values = Mapping[str, Value]
 Defaults = Mapping[str, Mapping[str, Value]]
@@ -43,19 +45,20 @@ class DurableBackend:
         max_firings: int = MAX_FIRINGS,
         network: Callable[[Sequence[Shape]], MarkNetwork] | None = None,
     ) -> None:
-        shapes, self.plans = plan_rules(program)
         self.program = program
         self.defaults = defaults
         self.max_firings = max_firings
-        self.alpha = AlphaIndex(program)
-        self.first_watch: dict[Signal, list[int]] = {}
-        self.always_ready: list[int] = []
-        for index, plan in enumerate(self.plans):
-            if plan.waits:
-                self.first_watch.setdefault(plan.waits[0], []).append(index)
-            else:
-                self.always_ready.append(index)
+        self.alpha = AlphaLayer(program)
+        self._plans: dict[int, RulePlan] = {}
+        shapes = [Shape(*shape) for shape in program.index.shapes]
         self._network = (network or _durable_network)(shapes) if shapes else None
+
+    def plan(self, index: int) -> RulePlan:
+        """The slots of a rule; planned when the rule is first needed."""
+        plan = self._plans.get(index)
+        if plan is None:
+            plan = self._plans[index] = plan_rule(self.program.rules[index])
+        return plan
 
     def derive(self, facts: Sequence[Fact]) -> Derivation:
         """Run all strata to their fixpoints."""
@@ -80,6 +83,7 @@ class _Run:
     def __init__(self, backend: DurableBackend, session: MarkSession) -> None:
         self._backend = backend
         self._rules = backend.program.rules
+        self._shapes = backend.program.index.rule_shapes
         self._session = session
         self.memory: dict[Fact, None] = {}
         self.fired: dict[Firing, None] = {}
@@ -92,7 +96,7 @@ class _Run:
         self._sent: set[Mark] = set()
         self._marks: list[tuple[int, Slot, tuple[Value, ...]]] = []
         self._numbers: dict[int, int] = {}
-        for index in backend.always_ready:
+        for index in backend.program.index.always_ready:
             self._ready[self._rules[index].stratum].append(index)
 
     def to_fixpoint(self, facts: Sequence[Fact]) -> str:
@@ -129,13 +133,13 @@ class _Run:
         for index, slot in self._live.get(signal, ()):
             self._send([self._mark(index, slot, values)])
         if len(known) == 1:
-            waiting = [*self._backend.first_watch.get(signal, ()), *self._watchers.pop(signal, ())]
+            waiting = [*self._backend.program.index.first_watch.get(signal, ()), *self._watchers.pop(signal, ())]
             for index in waiting:
                 self._wait_on(index)
 
     def _wait_on(self, index: int) -> None:
         """Watch the next pattern without a match, or activate the rule."""
-        for signal in self._backend.plans[index].waits:
+        for signal in self._rules[index].waits:
             if signal not in self._matches:
                 self._watchers.setdefault(signal, []).append(index)
                 return
@@ -147,7 +151,7 @@ class _Run:
 
     def _activate(self, index: int) -> None:
         """Send the rule's marks, negated ones first."""
-        plan = self._backend.plans[index]
+        plan = self._backend.plan(index)
         if not all(self._aggregate(number) is wanted for number, wanted in plan.aggregates):
             return
         marks = []
@@ -179,7 +183,7 @@ class _Run:
                 return None
         found = tuple(values[attribute] for attribute, _ in slot.joins)
         keys = (index, *(self._intern(value) for value in found))
-        return Mark(self._backend.plans[index].shape, slot.number, keys), (index, slot, found)
+        return Mark(self._shapes[index], slot.number, keys), (index, slot, found)
 
     def _send(self, marks: Sequence[tuple[Mark, tuple[int, Slot, tuple[Value, ...]]] | None]) -> None:
         fresh = []

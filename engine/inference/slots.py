@@ -1,14 +1,14 @@
-"""How the rules of a program become shapes and slots of the mark network."""
+"""How rules become shapes and slots of the mark network, and the index of a rule set."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..ir import Program, Rule
+from ..identity import identity
+from ..ir import Pattern, Rule
 from .mark_network import MAX_SLOTS, Join, Shape
-
-Signal = tuple[str, int]
-"""(mode, pattern): something that a literal waits for."""
+from .network_index import AlphaTable, NetworkIndex, Signal, goal
 
 
 class Slot(NamedTuple):
@@ -21,12 +21,10 @@ class Slot(NamedTuple):
 
 
 class RulePlan(NamedTuple):
-    """What the driver needs for one rule: its shape, its slots, and what it waits for."""
+    """The slots of one rule, and the aggregates that must have the wanted truth."""
 
-    shape: int
     positives: tuple[Slot, ...]
     negatives: tuple[Slot, ...]
-    waits: tuple[Signal, ...]
     aggregates: tuple[tuple[int, bool], ...]
 
 
@@ -36,31 +34,7 @@ def crowded(rule: Rule) -> bool:
     return needed >= MAX_SLOTS
 
 
-def plan_rules(program: Program) -> tuple[list[Shape], list[RulePlan]]:
-    """Shapes (each once) and one plan for each rule."""
-    uses: dict[Signal, int] = {}
-    for rule in program.rules:
-        for literal in rule.literals:
-            uses[literal.mode, literal.pattern] = uses.get((literal.mode, literal.pattern), 0) + 1
-    shapes: dict[Shape, int] = {}
-    plans = []
-    for rule in program.rules:
-        positives, negatives = _slots(rule)
-        shape = _shape(positives, negatives)
-        waits = {(x.mode, x.pattern) for x in rule.literals if x.mode in ("match", "refuted")}
-        plans.append(
-            RulePlan(
-                shapes.setdefault(shape, len(shapes)),
-                positives,
-                negatives,
-                tuple(sorted(waits, key=lambda s: (uses[s], s))),  # its rarest pattern first
-                tuple((x.pattern, x.wanted) for x in rule.literals if x.mode == "aggregate"),
-            )
-        )
-    return list(shapes), plans
-
-
-def _slots(rule: Rule) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
+def plan_rule(rule: Rule) -> RulePlan:
     """Positive and negated slots. Literals without variables beyond the slots that a shape has are
     left to the readiness check of the driver, which they pass before any mark is sent."""
     negated = [x for x in rule.literals if x.mode.startswith("unless")]
@@ -72,7 +46,75 @@ def _slots(rule: Rule) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
         slots = [Slot(0, None, ())]
     base = len(slots)
     blockers = [Slot(base + i, (x.mode, x.pattern), x.joins) for i, x in enumerate(negated)]
-    return tuple(slots), tuple(blockers)
+    aggregates = tuple((x.pattern, x.wanted) for x in rule.literals if x.mode == "aggregate")
+    return RulePlan(tuple(slots), tuple(blockers), aggregates)
+
+
+def waits_of(rules: Sequence[Rule]) -> list[tuple[Signal, ...]]:
+    """For each rule the signals of its positive literals; rare ones first, so that a fact that many
+    rules mention wakes few."""
+    uses: dict[Signal, int] = {}
+    for rule in rules:
+        for literal in rule.literals:
+            uses[literal.mode, literal.pattern] = uses.get((literal.mode, literal.pattern), 0) + 1
+    found = []
+    for rule in rules:
+        waits = {(x.mode, x.pattern) for x in rule.literals if x.mode in ("match", "refuted")}
+        found.append(tuple(sorted(waits, key=lambda signal: (uses[signal], signal))))
+    return found
+
+
+def index_rules(patterns: Sequence[Pattern], rules: Sequence[Rule]) -> NetworkIndex:
+    """The index of a rule set (whose rules have their ``waits``)."""
+    shapes: dict[Shape, int] = {}
+    rule_shapes: list[int] = []
+    first_watch: dict[Signal, list[int]] = {}
+    always_ready: list[int] = []
+    concluding: dict[str, list[int]] = {}
+    uses: dict[Signal, list[int]] = {}
+    for number, rule in enumerate(rules):
+        plan = plan_rule(rule)
+        shape = _shape(plan.positives, plan.negatives)
+        rule_shapes.append(shapes.setdefault(shape, len(shapes)))
+        if rule.waits:
+            first_watch.setdefault(rule.waits[0], []).append(number)
+        else:
+            always_ready.append(number)
+        for signal in rule.waits:
+            uses.setdefault(signal, []).append(number)
+        for conclusion in rule.conclusions:
+            key = goal(conclusion.kind, dict(conclusion.values))
+            concluding.setdefault(key, []).append(number)
+    modes = {(x.mode, x.pattern) for rule in rules for x in rule.literals}
+    return NetworkIndex(
+        [tuple(shape) for shape in shapes],
+        rule_shapes,
+        first_watch,
+        always_ready,
+        _alpha(patterns),
+        frozenset(p for mode, p in modes if mode == "unless_possible"),
+        frozenset(p for mode, p in modes if mode == "refuted"),
+        concluding,
+        uses,
+    )
+
+
+def _alpha(patterns: Sequence[Pattern]) -> dict[str, AlphaTable]:
+    """Patterns by kind and by one equality test, so that cost follows matches, not rules."""
+    general: dict[str, list[int]] = {}
+    by_value: dict[str, dict[str, dict[tuple[str, object], list[int]]]] = {}
+    for number, pattern in enumerate(patterns):
+        # The key comes first: a fact with another key can neither pass nor contradict.
+        tests = [pattern.tests[i] for i in pattern.pinned if pattern.tests[i].op == "eq"]
+        if not pattern.contradictable:
+            tests += [t for t in pattern.tests if t.op == "eq"]
+        if tests:
+            tables = by_value.setdefault(pattern.kind, {}).setdefault(tests[0].attribute, {})
+            tables.setdefault(identity(tests[0].operand), []).append(number)
+        else:
+            general.setdefault(pattern.kind, []).append(number)
+    kinds = sorted(general.keys() | by_value.keys())
+    return {k: AlphaTable(general.get(k, []), by_value.get(k, {})) for k in kinds}  # type: ignore[arg-type]
 
 
 def _shape(positives: tuple[Slot, ...], negatives: tuple[Slot, ...]) -> Shape:

@@ -47,10 +47,10 @@ def what_if_lines(plain: Mapping[str, Any], base: KnowledgeBase) -> Iterator[Lin
             changed = True
             yield Line(heading, style="heading")
             for name in plain[part]:
-                yield Line(f"{base.diagnosis(name)['title']}  ({name})", 2, mark="- ")
+                yield Line(f"{base.summary(name).title}  ({name})", 2, mark="- ")
     for name, (before, after) in plain["confidence"].items():
         changed = True
-        yield Line(f"{base.diagnosis(name)['title']}: {before} -> {after}  ({name})")
+        yield Line(f"{base.summary(name).title}: {before} -> {after}  ({name})")
     if not changed:
         yield Line("Nothing would change.")
     if plain["unchanged"]:

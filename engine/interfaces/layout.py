@@ -7,10 +7,8 @@ say.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from .safe_text import safe
 
@@ -25,8 +23,7 @@ _STYLES = {
 MAX_WIDTH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A paragraph. ``mark`` stands before it (``- ``, ``1. ``); wrapped lines hang below the text.
     A line with ``keep`` is never wrapped (commands)."""
 
@@ -59,6 +56,8 @@ def wants_colour() -> bool:
 
 def width_of(stream: TextIO) -> int:
     """Columns to fill: those of the terminal up to a readable width."""
+    import shutil
+
     columns = shutil.get_terminal_size((MAX_WIDTH, 24)).columns if stream.isatty() else MAX_WIDTH
     return max(20, min(columns, MAX_WIDTH))
 

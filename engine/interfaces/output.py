@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,8 @@ def emit_json(plain: Any, target: Path | None = None) -> None:
 
 def save(text: str, target: Path) -> None:
     """Write a file whole or not at all. Raises :class:`ModelMedicError` (MM320)."""
+    import tempfile
+
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
         try:

@@ -36,6 +36,10 @@ def build(vocabulary_texts: Texts, knowledge_texts: Texts, *, tests: bool = Fals
         "vocabulary": plain_vocabulary,
         "program": to_plain(compiled.program),
         "catalogue": compiled.catalogue,
+        "summaries": {
+            name: [entry["title"], entry["severity"], entry["kind"], entry["explains"]]
+            for name, entry in compiled.catalogue["diagnoses"].items()
+        },
     }
     return Built(plain, source, vocabulary, compiled.problems)
 

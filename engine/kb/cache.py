@@ -1,8 +1,9 @@
 """Compiled knowledge in the user's cache folder, by content digest.
 
-The file is JSON, never code. It is read only if it is a regular file of this user that nobody else
-may write, holds the digest asked for, and its body has the checksum that it claims; otherwise it
-counts as absent and is rebuilt. Structure is checked when the program is built from it.
+The file is lines of JSON, never code: a header, the parts that every run needs, then one line for
+each pattern, rule and catalogue entry, which stay text until they are asked for. It is read only if
+it is a regular file of this user that nobody else may write, holds the digest asked for, and its
+body has the checksum that it claims; otherwise it counts as absent and is rebuilt.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import hashlib
 import json
 import os
 import stat
-import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-FORMAT = 1
-MAX_BYTES = 64_000_000
+FORMAT = 2
+MAX_BYTES = 256_000_000
+KEPT = 8
+"""So many knowledge bases are kept; the oldest go when a new one is written."""
 
 
 def default_folder() -> Path | None:
@@ -36,34 +39,97 @@ def read(folder: Path, digest: str) -> dict[str, Any] | None:
             status = os.fstat(file.fileno())
             if not _own(status) or status.st_size > MAX_BYTES:
                 return None
-            head, _, body = file.read().partition(b"\n")
+            header, _, body = file.read().partition(b"\n")
         wanted = {"format": FORMAT, "digest": digest, "sha256": hashlib.sha256(body).hexdigest()}
-        if json.loads(head) != wanted:
-            return None
-        plain = json.loads(body)
-    except (OSError, ValueError, RecursionError):
+        return _unpack(body) if json.loads(header) == wanted else None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
-    return plain if isinstance(plain, dict) else None
 
 
-def write(folder: Path, digest: str, plain: dict[str, Any]) -> None:
+def write(folder: Path, digest: str, plain: Mapping[str, Any]) -> None:
     """Store; a cache that cannot be written is no error."""
-    body = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
-    head = {"format": FORMAT, "digest": digest, "sha256": hashlib.sha256(body).hexdigest()}
+    import tempfile
+
+    body = b"\n".join(_pack(plain))
+    header = {"format": FORMAT, "digest": digest, "sha256": hashlib.sha256(body).hexdigest()}
     with suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder, prefix=".new-")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(json.dumps(head).encode() + b"\n" + body)
+                file.write(json.dumps(header).encode() + b"\n" + body)
             Path(name).replace(_path(folder, digest))
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+        _forget_old(folder)
+
+
+class _Entries(Mapping[str, Any]):
+    """Catalogue entries that stay JSON text until they are asked for: few are, in one run."""
+
+    def __init__(self, lines: dict[str, bytes]) -> None:
+        self._lines = lines
+
+    def __getitem__(self, name: str) -> Any:
+        return json.loads(self._lines[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+def _pack(plain: Mapping[str, Any]) -> Iterator[bytes]:
+    program, catalogue = plain["program"], plain["catalogue"]
+    head = {
+        **{part: plain[part] for part in ("vocabulary", "summaries")},
+        **{part: program[part] for part in ("aggregates", "strata", "index")},
+        "patterns": len(program["patterns"]),
+        "rules": len(program["rules"]),
+        "catalogue": {part: list(entries) for part, entries in catalogue.items()},
+    }
+    yield _line(head)
+    yield from map(_line, program["patterns"])
+    yield from map(_line, program["rules"])
+    for entries in catalogue.values():
+        yield from map(_line, entries.values())
+
+
+def _unpack(body: bytes) -> dict[str, Any] | None:
+    first, *lines = body.split(b"\n")
+    head = json.loads(first)
+    names = [(part, name) for part, known in head["catalogue"].items() for name in known]
+    if len(lines) != head["patterns"] + head["rules"] + len(names):
+        return None
+    end = head["patterns"] + head["rules"]
+    patterns, rules = lines[: head["patterns"]], lines[head["patterns"] : end]
+    entries: dict[str, dict[str, bytes]] = {part: {} for part in head["catalogue"]}
+    for (part, name), line in zip(names, lines[end:], strict=True):
+        entries[part][name] = line
+    catalogue = {part: _Entries(lines) for part, lines in entries.items()}
+    program = {part: head[part] for part in ("aggregates", "strata", "index")}
+    return {
+        "vocabulary": head["vocabulary"],
+        "summaries": head["summaries"],
+        "program": program | {"patterns": patterns, "rules": rules},
+        "catalogue": catalogue,
+    }
+
+
+def _line(plain: Any) -> bytes:
+    return json.dumps(plain, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+def _forget_old(folder: Path) -> None:
+    found = sorted(folder.glob("knowledge-*.jsonl"), key=lambda p: p.stat().st_mtime)
+    for path in found[:-KEPT]:
+        path.unlink(missing_ok=True)
 
 
 def _path(folder: Path, digest: str) -> Path:
-    return folder / f"knowledge-{FORMAT}-{digest}.json"
+    return folder / f"knowledge-{FORMAT}-{digest}.jsonl"
 
 
 def _own(status: os.stat_result) -> bool:

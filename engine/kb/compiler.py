@@ -8,6 +8,7 @@ from typing import Any
 
 from ...facts import Problem, Vocabulary
 from ...facts.problems import did_you_mean
+from ..inference.slots import crowded, index_rules, waits_of
 from ..ir import Aggregate, Conclusion, Guard, Literal_, Pattern, Program, Rule, Test
 from .catalogue import catalogue
 from .forms import Forms, RuleDraft, exclusions
@@ -109,6 +110,16 @@ def _variable_problems(item: Item, rule: RuleDraft, literals: Sequence[Draft]) -
                     item.where(), "bind it with '{attribute: $name}'") for name in missing]  # fmt: skip
 
 
+def _crowding_problems(
+    flat: Sequence[tuple[RuleDraft, Sequence[Draft], int]], rules: Sequence[Rule]
+) -> list[Problem]:
+    return [
+        Problem("MM243", f"{rule.entry} joins or negates more patterns than the network carries",
+                draft.item.where(), "derive a fact from some of them in a rule of its own")
+        for (draft, _, _), rule in zip(flat, rules, strict=True) if crowded(rule)
+    ]  # fmt: skip
+
+
 class _Numbering:
     """Interns patterns and aggregates, stratifies, and builds the program."""
 
@@ -133,9 +144,13 @@ class _Numbering:
             return self.program(rest, problems)
         rules = [self._rule(rule, literals, n, level)
                  for (rule, literals, n), level in zip(flat, levels, strict=True)]  # fmt: skip
+        problems.extend(_crowding_problems(flat, rules))
         rules.sort(key=lambda r: (r.stratum, r.id))
         patterns = tuple(p for _, p in sorted(self._patterns.values(), key=lambda x: x[0]))
-        return Program(patterns, tuple(self._aggregates), tuple(rules))
+        rules = [r._replace(waits=w) for r, w in zip(rules, waits_of(rules), strict=True)]
+        levels_used = max((r.stratum for r in rules), default=-1) + 1
+        return Program(patterns, tuple(self._aggregates), tuple(rules), levels_used,
+                       index_rules(patterns, rules))  # fmt: skip
 
     def _rule(self, rule: RuleDraft, literals: Sequence[Draft], number: int, level: int) -> Rule:
         built = tuple(self._literal(draft) for draft in literals)

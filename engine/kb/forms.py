@@ -177,7 +177,7 @@ def template_pattern(template: str) -> str:
     """The RE2 pattern of a template: ``{name}`` stands for any text, spaces for any white space."""
     parts = re.split(r"\{[A-Za-z_0-9]*\}", template)
     escaped = (r"\s+".join(re.escape(word) for word in re.split(r"\s+", part)) for part in parts)
-    return "(?s)" + ".{0,800}?".join(escaped)
+    return "(?s)" + ".*?".join(escaped)
 
 
 def _cause_strength(cause: e.Cause, open_usual: int) -> str:

@@ -29,8 +29,9 @@ POOLS: dict[str, Sequence[Any]] = {
     "integer": INTEGERS, "boolean": [True, False],
 }  # fmt: skip
 TAME: dict[str, Sequence[Any]] = {  # what authors write: no operand that means something else
-    **POOLS, **dict.fromkeys(("string", "text", "path"), ["", "a", "A", "b", "c", "é", "0", "true"]),
-    "version": ["1.0", "1", "2.13.0b2", "2.13.0", "2.14.3", "1.0.post1"],
+    **POOLS, **dict.fromkeys(("string", "text", "path"), ["a", "a", "b", "c", "é", ""]),
+    "version": ["1.0", "1", "2.13.0b2", "2.13.0", "2.14.3"],
+    "number": [0, 1, 1, 2, 2.5, 2**53, float(2**53)], "integer": [0, 1, 2, 2**53],
 }  # fmt: skip
 FAMILY = {"string": "s", "text": "s", "path": "s", "version": "s", "number": "n", "integer": "n",
           "boolean": "f"}  # fmt: skip
@@ -64,8 +65,9 @@ def specs(draw: Draw, negation: bool = True, closed_world: bool = True) -> Spec:
     for name in ("d0", "d1"):
         kinds[name] = {**_kind(draw), "derived": True}
     maker = _Maker(draw, kinds, negation, closed_world)
+    maker.bands = chance(draw, 60)
     files: dict[str, Any] = {"diagnoses": maker.diagnoses(), "rules": maker.rules()}
-    if chance(draw, 60):
+    if maker.bands:
         files["classifications"] = maker.classifications()
     if chance(draw, 40):
         files["errors"] = maker.errors()
@@ -98,6 +100,24 @@ class _Maker:
         self.draw, self.kinds = draw, kinds
         self.negation, self.closed_world = negation, closed_world
         self.count = 0
+        self.bands = False
+        self.level = 0  # rules of level 1 may negate what those of level 0 conclude
+
+    def _concludable(self) -> list[str]:
+        base = ["k0"] if "k1" in self.kinds and chance(self.draw, 25) else []
+        return [f"d{self.level}", *base]
+
+    def _negated_kinds(self) -> list[str]:
+        """Kinds whose negation can be complete at this level; now and then one where it is not."""
+        if chance(self.draw, 4):
+            return list(self.kinds)
+        base = [name for name in self.kinds if name[0] == "k" and (name != "k0" or self.level)]
+        return (base or ["k0"]) + ["d0", "d0"] * self.level
+
+    def _diagnosis(self, lower: bool = False) -> str:
+        """A diagnosis concluded at this level, or at a lower one."""
+        half = DIAGNOSES[: len(DIAGNOSES) // 2], DIAGNOSES[len(DIAGNOSES) // 2 :]
+        return str(pick(self.draw, half[self.level and not lower]))
 
     def diagnoses(self) -> Flat:
         kinds = ["root-cause", "symptom", "benign", "user-code", "escalation"]
@@ -116,8 +136,9 @@ class _Maker:
 
     def _rule(self, number: int) -> Flat:
         bound: dict[str, str] = {}  # variable -> family
+        self.level = self.draw(st.integers(0, 1))
         parts = [self._pattern(bound, binds=True)]
-        for _ in range(self.draw(st.integers(0, 3))):
+        for _ in range(pick(self.draw, [0, 1, 1, 2, 2, 3, 4])):
             parts.append(self._part(bound, 0))
         rule: Flat = {"id": f"t.rule.r{number}", "title": "t", "when": {"all": parts},
                       "conclude": [self._conclusion(bound)]}  # fmt: skip
@@ -126,16 +147,16 @@ class _Maker:
         if chance(self.draw, 40):
             rule["conclude"].append(self._conclusion(bound))
         if chance(self.draw, 20):
-            rule["rules_out"] = [pick(self.draw, DIAGNOSES)]
+            rule["rules_out"] = [self._diagnosis()]
         if chance(self.draw, 5):
             rule["status"] = "deprecated"
         return rule
 
     def _conclusion(self, bound: dict[str, str]) -> Flat:
         if chance(self.draw, 50):
-            return {"diagnosis": pick(self.draw, DIAGNOSES),
+            return {"diagnosis": self._diagnosis(),
                     "strength": pick(self.draw, ["decisive", "strong", "weak"])}  # fmt: skip
-        kind = pick(self.draw, ["d0", "d0", "d1", *self.kinds])
+        kind = pick(self.draw, self._concludable())
         values: Flat = {}
         for name, attribute in self.kinds[kind]["attributes"].items():
             if not attribute.get("required") and chance(self.draw, 50):
@@ -154,16 +175,16 @@ class _Maker:
         if choice <= 6 and self.negation:
             return {"not": self._negatable(bound, depth)}
         if choice == 7 and self.closed_world:
-            return {"absent": self._pattern(bound, binds=False)}
+            return {"absent": self._pattern(bound, binds=False, closed=True)}
         if choice == 8:
-            count: Flat = {"count": self._pattern({}, binds=False, plain=True),
+            count: Flat = {"count": self._pattern({}, binds=False, plain=True, closed=True),
                            "at_least": self.draw(st.integers(1, 3))}  # fmt: skip
             return count | ({"distinct": "s"} if chance(self.draw, 40) else {})
         if choice <= 10:
             return self._series()
         if choice == 11:
             return {"diagnosis": pick(self.draw, DIAGNOSES)}
-        if choice == 12:
+        if choice == 12 and self.bands:
             return {"band": CLASSIFICATION, "label": pick(self.draw, ["low", "high", "odd"]),
                     **({"subject": "a"} if chance(self.draw, 30) else {})}  # fmt: skip
         key = "any" if choice < 15 else "all"
@@ -171,8 +192,8 @@ class _Maker:
 
     def _negatable(self, bound: dict[str, str], depth: int) -> Flat:
         choice = self.draw(st.integers(0, 9))
-        if choice == 0:
-            return {"diagnosis": pick(self.draw, DIAGNOSES)}
+        if choice == 0 and self.level:
+            return {"diagnosis": self._diagnosis(lower=True)}
         if choice == 1:
             return self._series()
         if choice == 2 and depth == 0:
@@ -183,8 +204,10 @@ class _Maker:
         return self._pattern(bound, binds=False, negated=True)
 
     def _series(self) -> Flat:
-        kind = pick(self.draw, list(self.kinds))
-        source: Flat = {"fact": kind, "value": "n", "order": pick(self.draw, ["n", "n", "i"])}
+        kind = pick(self.draw, self._negated_kinds())
+        source: Flat = {"fact": kind, "value": "n", "order": "n"}
+        if "i" in self.kinds[kind]["attributes"] and chance(self.draw, 50):
+            source["order"] = "i"
         if chance(self.draw, 30):
             source["where"] = {"s": pick(self.draw, TAME["string"])}
         bounds = {op: pick(self.draw, [0, 1, 2, 0.5, "@p"])
@@ -193,15 +216,25 @@ class _Maker:
                 "min_points": self.draw(st.integers(1, 3))}  # fmt: skip
 
     def _pattern(
-        self, bound: dict[str, str], *, binds: bool, negated: bool = False, plain: bool = False
+        self,
+        bound: dict[str, str],
+        *,
+        binds: bool,
+        negated: bool = False,
+        plain: bool = False,
+        closed: bool = False,
     ) -> Flat:
-        name = pick(self.draw, list(self.kinds))
+        kinds = self._negated_kinds() if negated or closed else list(self.kinds)
+        if negated:
+            kinds = [name for name in kinds if self.kinds[name]["functional"]] or kinds
+        name = pick(self.draw, kinds)
         kind, where = self.kinds[name], {}
         for attribute, declared in kind["attributes"].items():
             key = attribute in kind["key"]
-            if not chance(self.draw, 100 if negated and key else 40):
+            if not chance(self.draw, 100 if negated and key else 35):
                 continue
-            where[attribute] = self._test(declared["type"], bound, binds, plain, negated and key)
+            free = plain or (negated and not key)
+            where[attribute] = self._test(declared["type"], bound, binds, free, negated and key)
         if chance(self.draw, 10) and binds and not plain:  # one variable at two attributes
             where |= {"n": "$n0", **({"i": "$n0"} if "i" in kind["attributes"] else {})}
             bound["n0"] = "n"
@@ -215,7 +248,7 @@ class _Maker:
         family = FAMILY[kind]
         known = [v for v, f in bound.items() if f == family]
         choice = self.draw(st.integers(0, 11))
-        if not plain and choice <= 4 and (known or binds):
+        if not plain and choice <= 5 and (known or binds):
             name = pick(self.draw, known) if known and choice > 1 else f"{family}{choice % 2}"
             if binds:
                 bound[name] = family
@@ -223,9 +256,9 @@ class _Maker:
                 return pick(self.draw, TAME[kind])
             return f"${name}"
         constant = pick(self.draw, TAME[kind])
-        if equal or choice <= 7:
+        if equal or choice <= 6:
             return constant
-        if not plain and binds and known and choice == 8 and family == "n":
+        if not plain and binds and known and choice <= 8 and family == "n":
             return {pick(self.draw, ["lt", "le", "gt", "ge", "ne"]): f"${pick(self.draw, known)}"}
         return self._operator(kind, constant, choice)
 
@@ -317,8 +350,8 @@ def fact_sets(draw: Draw, kinds: Flat, most: int = 12) -> list[Flat]:
     """Facts in flat form that the vocabulary takes, hostile values among them."""
     given = [name for name, kind in kinds.items() if not kind.get("derived")]
     made = []
-    for _ in range(draw(st.integers(0, most))):
-        choice = draw(st.integers(0, 11))
+    for _ in range(pick(draw, [0, 2, most // 2, most, most, 2 * most])):
+        choice = draw(st.integers(0, 13))
         if choice == 0:
             made.append({"kind": "symptom", "name": pick(draw, SYMPTOMS), "present": chance(draw, 80)})
         elif choice == 1:
@@ -342,6 +375,6 @@ def _fact(draw: Draw, name: str, kinds: Flat) -> Flat:
     fact: Flat = {"kind": name}
     for attribute, declared in kinds[name]["attributes"].items():
         if declared.get("required") or chance(draw, 65):
-            tame = chance(draw, 60)
+            tame = chance(draw, 75)
             fact[attribute] = pick(draw, (TAME if tame else POOLS)[declared["type"]])
     return fact

@@ -58,7 +58,8 @@ def test_messages_that_differ_in_digits_are_shown_a_few_times_and_all_counted(vo
     lines = [f"WARNING:a.b:call {n} failed" for n in range(50)]
     facts = read_messages("\n".join(lines), vocabulary).facts
     assert len(facts) == MAX_SIMILAR
-    assert sum(dict(fact.values)["count"] for fact in facts) == 50
+    counts = [dict(fact.values)["count"] for fact in facts]
+    assert sorted(counts) == [1, 1, 1, 1, 46]
 
 
 def test_at_most_200_messages_and_final_errors_are_among_them(vocabulary):

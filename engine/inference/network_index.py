@@ -1,0 +1,89 @@
+"""What the engine looks up by number or key, computed once when knowledge is compiled.
+
+With it a run decodes only the rules and patterns that its facts touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...facts import Value
+from ..identity import identity
+
+Signal = tuple[str, int]
+"""(mode, pattern): something that a literal waits for."""
+
+
+class AlphaTable(NamedTuple):
+    """The patterns of one kind: those without an equality test, and the rest by attribute value."""
+
+    general: Sequence[int]
+    by_value: Mapping[str, Mapping[tuple[str, Value], Sequence[int]]]
+
+
+class NetworkIndex(NamedTuple):
+    """``shapes`` as (positives, negatives, joins); ``rule_shapes`` by rule; rules by the signal that
+    they watch first; rules by what they conclude (see :func:`goal`); rules by each signal that they
+    wait for."""
+
+    shapes: Sequence[tuple[int, int, tuple[tuple[int, int, int, int], ...]]]
+    rule_shapes: Sequence[int]
+    first_watch: Mapping[Signal, Sequence[int]]
+    always_ready: Sequence[int]
+    alpha: Mapping[str, AlphaTable]
+    blocking: frozenset[int]
+    refutable: frozenset[int]
+    concluding: Mapping[str, Sequence[int]]
+    uses: Mapping[Signal, Sequence[int]]
+
+
+def goal(kind: str, values: Mapping[str, Any]) -> str:
+    """The key under which rules that conclude a fact are found: its kind and telling constants."""
+    telling = {
+        "diagnosis": ("name", "holds"),
+        "tree_node": ("tree", "node"),
+        "classified": ("classification", "label"),
+    }
+    parts = [repr(values.get(name, True)) for name in telling.get(kind, ())]
+    return " ".join([kind, *parts])
+
+
+def to_plain(index: NetworkIndex) -> dict[str, Any]:
+    """JSON-ready form."""
+    return {
+        "shapes": [[p, n, [list(j) for j in joins]] for p, n, joins in index.shapes],
+        "rule_shapes": list(index.rule_shapes),
+        "first_watch": [[mode, p, list(rules)] for (mode, p), rules in index.first_watch.items()],
+        "always_ready": list(index.always_ready),
+        "alpha": {
+            kind: [list(table.general),
+                   [[attribute, [[value, list(numbers)] for (_, value), numbers in values.items()]]
+                    for attribute, values in table.by_value.items()]]
+            for kind, table in index.alpha.items()
+        },
+        "blocking": sorted(index.blocking),
+        "refutable": sorted(index.refutable),
+        "concluding": {key: list(rules) for key, rules in index.concluding.items()},
+        "uses": [[mode, p, list(rules)] for (mode, p), rules in index.uses.items()],
+    }  # fmt: skip
+
+
+def from_plain(plain: Mapping[str, Any]) -> NetworkIndex:
+    """Rebuild; raises ValueError, TypeError or KeyError on other data."""
+    alpha = {
+        kind: AlphaTable(general, {attribute: {identity(value): numbers for value, numbers in values}
+                                   for attribute, values in tables})
+        for kind, (general, tables) in plain["alpha"].items()
+    }  # fmt: skip
+    return NetworkIndex(
+        [(p, n, tuple((a, b, c, d) for a, b, c, d in joins)) for p, n, joins in plain["shapes"]],
+        plain["rule_shapes"],
+        {(mode, p): rules for mode, p, rules in plain["first_watch"]},
+        plain["always_ready"],
+        alpha,
+        frozenset(plain["blocking"]),
+        frozenset(plain["refutable"]),
+        plain["concluding"],
+        {(mode, p): rules for mode, p, rules in plain["uses"]},
+    )
