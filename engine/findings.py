@@ -76,17 +76,24 @@ def messages(base: KnowledgeBase, explanations: Explanations) -> tuple[Message, 
     found: dict[tuple[str, str], list[Step]] = {}
     for step in explanations.all_steps():
         if step.rule.form == "error":
-            text = next((str(f.get("text") or f) for j in step.judgements
-                         if j.literal.alias in ("m", "r") for f in j.facts), "")  # fmt: skip
-            found.setdefault((step.rule.entry, text), []).append(step)
+            for fact in _recognised(step):
+                found.setdefault((step.rule.entry, str(fact.get("text") or "")), []).append(step)
+    with_text = {row for row, text in found if text}
     result = []
     for (row, text), steps in sorted(found.items()):
+        if not text and row in with_text:
+            continue  # the bare HTTP status of a message that is listed already
         entry: Mapping[str, Any] = base.catalogue["entries"].get(row, {})
         causes = {str(dict(c.values)["name"]) for s in steps for c in s.rule.conclusions
                   if c.kind == "diagnosis"}  # fmt: skip
         result.append(Message(row, entry.get("title", row), text, entry.get("meaning", ""),
                               entry.get("fix", ""), entry.get("retry", ""), tuple(sorted(causes))))  # fmt: skip
     return tuple(result)
+
+
+def _recognised(step: Step) -> list[Fact]:
+    """The messages or responses that a firing of an error row recognised."""
+    return [f for j in step.judgements if j.literal.alias in ("m", "r") for f in j.facts]
 
 
 def _explained_by(

@@ -11,7 +11,7 @@ from .ir import Aggregate, Literal_, Pattern, Program, Test
 
 _OPS = {"eq": "=", "ne": "is not", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "contains": "contains",
         "matches": "matches", "not_matches": "does not match"}  # fmt: skip
-_PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\.([a-z_][a-z0-9_]*)\}")
+_PLACEHOLDER = r"\{([a-z_][a-z0-9_]*)\.([a-z_][a-z0-9_]*)\}"
 
 
 def condition(program: Program, literal: Literal_) -> str:
@@ -81,12 +81,12 @@ def fill(template: str, facts: Mapping[str, Fact]) -> str:
         found = fact.get(match[2]) if fact else None
         return "?" if found is None else shown(found)
 
-    return _PLACEHOLDER.sub(value, template)
+    return re.sub(_PLACEHOLDER, value, template) if "{" in template else template
 
 
 def placeholders(template: str) -> list[tuple[str, str]]:
     """The (alias, attribute) pairs of a template."""
-    return [(m[1], m[2]) for m in _PLACEHOLDER.finditer(template)]
+    return [(m[1], m[2]) for m in re.finditer(_PLACEHOLDER, template)]
 
 
 def shown(value: Value) -> str:

@@ -11,13 +11,14 @@ import click
 
 from ..knowledge_base import VERSION
 from . import output
+from .fast_lane import ENGINES, FAIL_ON, FORMATS, Request, run
 from .setup import load_base, load_doctor, load_facts, read_stdin
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_FORMATS = click.Choice(["text", "json"])
-_FAIL_ON = click.Choice(["info", "warning", "error", "blocker", "never"])
-_ENGINES = click.Choice(["auto", "durable", "reference"])
+_FORMATS = click.Choice(FORMATS)
+_FAIL_ON = click.Choice(FAIL_ON)
+_ENGINES = click.Choice(ENGINES)
 
 
 def common(command: Command) -> Command:
@@ -68,15 +69,7 @@ def cli(
     if not files:
         click.echo(context.get_help(), err=True)
         raise click.UsageError("nothing to diagnose: give --facts FILE, or a command")
-    doctor = load_doctor(overlays, engine)
-    report = doctor.diagnose(load_facts(doctor.base, files))
-    if format_ == "json":
-        output.emit_json(report.plain(), target)
-    else:
-        from .report_text import report_lines
-
-        output.emit_text(report_lines(report, verbose=verbose), target)
-    return output.exit_code(report, fail_on)
+    return run(Request(tuple(files), fail_on, verbose, tuple(overlays), engine, format_, target))
 
 
 @cli.command()

@@ -20,22 +20,17 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    import click
-
-    from .commands import cli
+    """The exit code. The plain main job goes without click; see :mod:`.fast_lane`."""
+    from .fast_lane import recognise, run
 
     try:
-        code = cli.main(arguments, prog_name="diagnose", standalone_mode=False)
+        request = recognise(arguments)
+        code = run(request) if request else _command_line(arguments)
         sys.stdout.flush()
-        return code if isinstance(code, int) else output.OK
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
-    except (click.exceptions.Abort, KeyboardInterrupt):
+        return code
+    except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return output.INTERRUPTED
-    except click.ClickException as error:
-        hint = "" if isinstance(error, click.FileError) else "see `diagnose --help`"
-        return _fail(arguments, [Problem("MM300", error.format_message(), None, hint)])
     except ModelMedicError as error:
         return _fail(arguments, list(error.problems))
     except BrokenPipeError:
@@ -43,6 +38,23 @@ def _run(arguments: list[str]) -> int:
         return output.OK
     except Exception as error:
         return _crash(arguments, error)
+
+
+def _command_line(arguments: list[str]) -> int:
+    import click
+
+    from .commands import cli
+
+    try:
+        code = cli.main(arguments, prog_name="diagnose", standalone_mode=False)
+        return code if isinstance(code, int) else output.OK
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.exceptions.Abort:
+        raise KeyboardInterrupt from None
+    except click.ClickException as error:
+        hint = "" if isinstance(error, click.FileError) else "see `diagnose --help`"
+        return _fail(arguments, [Problem("MM300", error.format_message(), None, hint)])
 
 
 def _fail(arguments: list[str], problems: list[Problem]) -> int:

@@ -8,7 +8,6 @@ from typing import Any
 from ..report import Diagnosis, Message, NextStep, Report
 from .layout import Line
 
-_CONFIDENCE = {"certain": "certain", "likely": "likely", "possible": "possible, a lead only"}
 _RISK = {"none": "no risk", "rerun": "costs a rerun", "data-loss": "can lose data"}
 _RETRY = {
     "never": "Retrying does not help.",
@@ -27,11 +26,13 @@ def report_lines(report: Report, *, verbose: bool = False) -> Iterator[Line]:
                for fact_id, fact, _ in report.facts}  # fmt: skip
     shown = {i: f"{text}  [{sources[i]}]" if sources[i] else text for i, text in facts.items()}
     problems = [d for d in report.diagnoses if d.kind != "benign"]
-    top = [d for d in problems if not d.explained_by]
-    yield Line(_verdict(report, len(top)), style="heading")
+    top = [d for d in problems if not d.explained_by and d.confidence != "possible"]
+    leads = [d for d in problems if not d.explained_by and d.confidence == "possible"]
+    yield Line(_verdict(report, len(top), len(leads)), style="heading")
     for problem in top:
         yield Line()
         yield from diagnosis_lines(problem, report, shown)
+    yield from _leads(leads, verbose, report, shown)
     orphans = [d for d in problems if d.explained_by and not _reachable(d, top, problems)]
     for problem in orphans:
         yield Line()
@@ -48,7 +49,7 @@ def diagnosis_lines(
 ) -> Iterator[Line]:
     """One diagnosis with what it explains, why, and what to do."""
     style = "error" if d.severity in ("error", "blocker") else "warning"
-    yield Line(f"{d.title}  ({_CONFIDENCE[d.confidence]})", mark=f"[{d.severity}] ", style=style)
+    yield Line(f"{d.title}  ({d.confidence})", mark=f"[{d.severity}] ", style=style)
     yield Line(d.id, 2, "dim")
     yield Line(d.summary, 2)
     if d.conflicting:
@@ -148,10 +149,39 @@ def problem_lines(problems: Iterable[Any]) -> Iterator[Line]:
             yield Line(problem.hint, 6, mark="-> ")
 
 
-def _verdict(report: Report, count: int) -> str:
+def _verdict(report: Report, count: int, leads: int) -> str:
+    if not report.facts:
+        return "No facts, so nothing to say."
     if count == 0:
-        return "No problem found in these facts." if report.facts else "No facts, so nothing to say."
-    return "1 problem found." if count == 1 else f"{count} problems found, most important first."
+        return f"No problem is proven; {_count(leads, 'lead')}." if leads else "No problem found."
+    more = f", and {_count(leads, 'lead')}" if leads else ""
+    order = ", most important first" if count > 1 else ""
+    return f"{_count(count, 'problem')} found{order}{more}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _leads(
+    leads: Sequence[Diagnosis], verbose: bool, report: Report, facts: Mapping[str, str]
+) -> Iterator[Line]:
+    """Diagnoses with weak evidence only: in short, unless everything is asked for."""
+    if leads:
+        yield Line()
+        yield Line("Leads (weak evidence, do not act on these alone):", style="heading")
+    for d in leads:
+        if verbose:
+            yield from diagnosis_lines(d, report, facts)
+            continue
+        yield Line(f"{d.title}  ({d.id})", 2, "warning", mark=f"[{d.severity}] ")
+        for step in d.explanation["how"][:2]:
+            if step.get("message"):
+                yield Line(step["message"], 4, mark="- ")
+        if d.actions:
+            yield Line(d.actions[0]["do"], 4, mark="First: ")
+            if d.actions[0].get("command"):
+                yield Line(d.actions[0]["command"], 6, "command", mark="$ ", keep=True)
 
 
 def _reachable(d: Diagnosis, top: Sequence[Diagnosis], every: Sequence[Diagnosis]) -> bool:

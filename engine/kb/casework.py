@@ -36,8 +36,10 @@ class CaseRunner:
         self._source = source
         self._decode = decode
         self._rules: dict[str, list[int]] = {}
+        inner = _inner_rules(source)
         for index, rule in enumerate(doctor.base.program.rules):
-            self._rules.setdefault(rule.entry, []).append(index)
+            if rule.id.partition("#")[0] not in inner:
+                self._rules.setdefault(rule.entry, []).append(index)
 
     def run(self, only: Callable[[str], bool] = lambda path: True) -> Iterator[Result]:
         """Every case of the files whose name passes ``only``, then samples and near misses."""
@@ -144,6 +146,17 @@ class CaseRunner:
         if matched != wanted:
             read = "; ".join(map(str, facts[:2]))
             yield f"the row {'does not match' if wanted else 'matches'} (read as: {read})"
+
+
+def _inner_rules(source: KnowledgeSource) -> set[str]:
+    """The rules of trees that lead to another node: a tree fires when it reaches a leaf."""
+    found = set()
+    for item in source.of("tree"):
+        found.add(f"{item.id}/")
+        for name, node in item.entry.nodes.items():
+            found |= {f"{item.id}/{name}/{answer}" for answer, branch in node.branches.items()
+                      if branch.goto is not None}  # fmt: skip
+    return found
 
 
 def _underived(wanted: Iterable[Mapping[str, object]], facts: Sequence[Fact]) -> Iterator[str]:

@@ -73,7 +73,8 @@ class Forms:
         symptom = c.Pattern(fact="symptom", where={"name": tree.symptom.name})
         linked = _draft("tree_node", tree=tree.id, node="")
         start = [lowering.pattern(symptom, ("symptom",)), [linked]]
-        yield RuleDraft(f"{tree.id}/", item, start, (_reached(tree.id, tree.root),))
+        began = f"The symptom '{tree.symptom.name}' starts this triage."
+        yield RuleDraft(f"{tree.id}/", item, start, (_reached(tree.id, tree.root),), began)
         for name, node in tree.nodes.items():
             for answer, branch in node.branches.items():
                 yield self._branch(item, tree, (name, node), (answer, branch), lowering)
@@ -103,8 +104,8 @@ class Forms:
             effects.append(_reached(branch.tree, ""))
         effects.append(_reached(tree.id, f"{name}/{answer}"))
         alternatives = [[here, *way] for way in ways]
-        return RuleDraft(f"{tree.id}/{name}/{answer}", item, alternatives, tuple(effects),
-                         branch.message)  # fmt: skip
+        said = branch.message or f"{node.ask} {branch.answer or answer}."
+        return RuleDraft(f"{tree.id}/{name}/{answer}", item, alternatives, tuple(effects), said)
 
     def _classification(
         self, item: Item, entry: e.Classification, lowering: Lowering

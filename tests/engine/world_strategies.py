@@ -138,7 +138,7 @@ class _Maker:
         bound: dict[str, str] = {}  # variable -> family
         self.level = self.draw(st.integers(0, 1))
         parts = [self._pattern(bound, binds=True)]
-        for _ in range(pick(self.draw, [0, 1, 1, 2, 2, 3, 4])):
+        for _ in range(pick(self.draw, [0, 0, 1, 1, 2, 2, 4])):
             parts.append(self._part(bound, 0))
         rule: Flat = {"id": f"t.rule.r{number}", "title": "t", "when": {"all": parts},
                       "conclude": [self._conclusion(bound)]}  # fmt: skip
@@ -350,7 +350,7 @@ def fact_sets(draw: Draw, kinds: Flat, most: int = 12) -> list[Flat]:
     """Facts in flat form that the vocabulary takes, hostile values among them."""
     given = [name for name, kind in kinds.items() if not kind.get("derived")]
     made = []
-    for _ in range(pick(draw, [0, 2, most // 2, most, most, 2 * most])):
+    for _ in range(pick(draw, [2, 0, most // 2, most, most, most, 2 * most])):
         choice = draw(st.integers(0, 13))
         if choice == 0:
             made.append({"kind": "symptom", "name": pick(draw, SYMPTOMS), "present": chance(draw, 80)})

@@ -1,0 +1,73 @@
+"""The main job without a command-line library: ``diagnose --facts FILE... [plain options]``.
+
+Importing click costs about as much as the diagnosis itself. Only the plain spelling is recognised
+here; everything else, and everything wrong, goes to click, which knows the same options and gives
+the messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+FORMATS = ("text", "json")
+FAIL_ON = ("info", "warning", "error", "blocker", "never")
+ENGINES = ("auto", "durable", "reference")
+
+
+class Request(NamedTuple):
+    """What the main job needs to know."""
+
+    files: tuple[str, ...]
+    fail_on: str = "error"
+    verbose: bool = False
+    overlays: tuple[str, ...] = ()
+    engine: Any = "auto"
+    format_: str = "text"
+    target: Path | None = None
+
+
+_LONG = {"-f": "--format", "-o": "--output", "-v": "--verbose"}
+_VALUED = ("--facts", "--fail-on", "--kb", "--engine", "--format", "--output")
+_CHOICES = {"--fail-on": FAIL_ON, "--engine": ENGINES, "--format": FORMATS}
+
+
+def recognise(arguments: Sequence[str]) -> Request | None:
+    """The request, or None where click has to look."""
+    given: dict[str, list[str]] = {}
+    rest = iter(arguments)
+    for word in rest:
+        name = _LONG.get(word, word)
+        value = "" if name == "--verbose" else next(rest, None) if name in _VALUED else None
+        if value is None or value.startswith("-") or value not in _CHOICES.get(name, (value,)):
+            return None
+        given.setdefault(name, []).append(value)
+    if "--facts" not in given:
+        return None
+    last = {name: values[-1] for name, values in given.items()}
+    return Request(
+        tuple(given["--facts"]),
+        last.get("--fail-on", "error"),
+        "--verbose" in given,
+        tuple(given.get("--kb", ())),
+        last.get("--engine", "auto"),
+        last.get("--format", "text"),
+        Path(last["--output"]) if "--output" in last else None,
+    )
+
+
+def run(request: Request) -> int:
+    """Diagnose, write the answer, and return the exit code."""
+    from . import output
+    from .setup import load_doctor, load_facts
+
+    doctor = load_doctor(request.overlays, request.engine)
+    report = doctor.diagnose(load_facts(doctor.base, request.files))
+    if request.format_ == "json":
+        output.emit_json(report.plain(), request.target)
+    else:
+        from .report_text import report_lines
+
+        output.emit_text(report_lines(report, verbose=request.verbose), request.target)
+    return output.exit_code(report, request.fail_on)
