@@ -106,12 +106,21 @@ class Consultation:
         planner = Planner(self._base, self.facts, self.why_not, how)
         errors = list(problems)
         if self.derivation.capped:
-            errors.append(Problem("MM301", f"the inference is incomplete: {self.derivation.capped}",
-                                  None, "give fewer facts, or report the rules named"))  # fmt: skip
+            errors.append(
+                Problem(
+                    "MM301",
+                    f"the inference is incomplete: {self.derivation.capped}",
+                    None,
+                    "give fewer facts, or report the rules named",
+                )
+            )
         return Report(
             TOOL,
-            {"version": self._base.version, "digest": self._base.digest,
-             "overlays": list(self._base.overlays)},
+            {
+                "version": self._base.version,
+                "digest": self._base.digest,
+                "overlays": list(self._base.overlays),
+            },
             tuple((how.ids[fact], fact, how.is_derived(fact)) for fact in self.facts),
             diagnoses,
             ruled_out,
@@ -119,21 +128,31 @@ class Consultation:
             planner.steps(),
             messages(self._base, how),
             tuple(errors),
-        )  # fmt: skip
+        )
 
     def explain_absence(self, diagnosis: str) -> dict[str, Any]:
         """Why a diagnosis is not concluded, in plain data: state, and the nearest ways."""
-        holds = any(f.kind == "diagnosis" and f.get("name") == diagnosis and f.get("holds")
-                    for f in self.facts)  # fmt: skip
-        out = next((f for f in self.facts if f.kind == "diagnosis" and f.get("name") == diagnosis
-                    and not f.get("holds")), None)  # fmt: skip
+        holds = any(
+            f.kind == "diagnosis" and f.get("name") == diagnosis and f.get("holds")
+            for f in self.facts
+        )
+        out = next(
+            (
+                f
+                for f in self.facts
+                if f.kind == "diagnosis" and f.get("name") == diagnosis and not f.get("holds")
+            ),
+            None,
+        )
         ways = nearest(self.why_not.ways(diagnosis))
         return {
             "id": diagnosis,
             "title": self._base.summary(diagnosis).title,
             "concluded": holds,
             "ruled_out": self.explanations.how(out) if out else [],
-            "ways": [] if holds else [way_plain(w, self.why_not, self.explanations.ids) for w in ways],
+            "ways": []
+            if holds
+            else [way_plain(w, self.why_not, self.explanations.ids) for w in ways],
         }
 
 

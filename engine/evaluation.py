@@ -6,7 +6,6 @@ Explanations, why-not and the plan ask here; inference itself does not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-
 from typing import NamedTuple
 
 from ..facts import Fact, Value
@@ -63,7 +62,7 @@ class Evaluator:
         """For each rule with a positive literal that some fact bears out: how many it has."""
         counts: dict[int, int] = {}
         for signal in self._borne_out:
-            for rule in self.program.index.uses.get(signal, ()):
+            for rule in self.program.network.uses.get(signal, ()):
                 counts[rule] = counts.get(rule, 0) + 1
         return counts
 
@@ -71,8 +70,11 @@ class Evaluator:
         """The literal under a binding of (some of) its variables."""
         if literal.mode == "aggregate":
             return self._aggregate(literal)
-        passed = [fact for fact, values in self._passed.get(literal.pattern, ())
-                  if _unify(literal, binding, values) is not None]  # fmt: skip
+        passed = [
+            fact
+            for fact, values in self._passed.get(literal.pattern, ())
+            if _unify(literal, binding, values) is not None
+        ]
         if literal.mode == "unless_match" or (literal.mode == "match" and passed):
             return Judgement(literal, (literal.mode == "match") == bool(passed), tuple(passed))
         possible, refuting = self._undecided(literal, binding)

@@ -64,7 +64,9 @@ class Explanations:
             rule = self._program.rules[firing.rule]
             binding = dict(zip(rule.variables, firing.binding, strict=True))
             judgements = self._evaluator.judge_rule(rule, binding)
-            aliases = {j.literal.alias: j.facts[0] for j in judgements if j.literal.alias and j.facts}
+            aliases = {
+                j.literal.alias: j.facts[0] for j in judgements if j.literal.alias and j.facts
+            }
             strength = next((c.strength for c in rule.conclusions if c.strength), "")
             message = wording.fill(rule.message, aliases)
             self._steps[firing] = Step(rule, firing, judgements, message, strength)
@@ -83,8 +85,11 @@ class Explanations:
             return []
         unfolded = []
         for step in _one_per_entry(self.steps(fact)):
-            because = [self._premise(j, depth, above | {fact}) for j in step.judgements
-                       if j.literal.mode != "refuted" or j.facts]  # fmt: skip
+            because = [
+                self._premise(j, depth, above | {fact})
+                for j in step.judgements
+                if j.literal.mode != "refuted" or j.facts
+            ]
             plain: dict[str, Any] = {"rule": step.rule.entry, "because": _merge(because)}
             if step.strength:
                 plain["strength"] = step.strength

@@ -15,15 +15,19 @@ def read_folder(folder: Path) -> list[tuple[str, str]]:
     folder's own name. Raises :class:`ModelMedicError` (MM200) where something cannot be read."""
     if not folder.is_dir():
         raise ModelMedicError(
-            Problem("MM200", "this is not a folder", Location(str(folder)),
-                    "name a folder that holds knowledge files")
-        )  # fmt: skip
+            Problem(
+                "MM200",
+                "this is not a folder",
+                Location(str(folder)),
+                "name a folder that holds knowledge files",
+            )
+        )
     found = []
     for parent, folders, files in os.walk(folder):
         folders.sort()
         for file in files:
             if file.endswith(".yaml"):
-                path = os.path.join(parent, file)  # noqa: PTH118 - hot at start-up
+                path = os.path.join(parent, file)
                 name = os.path.relpath(path, folder).replace(os.sep, "/")
                 found.append((f"{folder.name}/{name}", _read(path)))
     return sorted(found)
@@ -42,7 +46,7 @@ def digest_of(texts: Iterable[tuple[str, str]]) -> str:
 
 def _read(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123 - hot at start-up
+        with open(path, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not text in UTF-8"

@@ -34,10 +34,11 @@ def findings(
     conflicting = holds.keys() & out.keys()
     explained_by = _explained_by(base, holds, conflicting, confidences)
     built = [
-        _diagnosis(base, name, fact, explanations, confidences[name], explained_by,
-                   name in conflicting)
+        _diagnosis(
+            base, name, fact, explanations, confidences[name], explained_by, name in conflicting
+        )
         for name, fact in holds.items()
-    ]  # fmt: skip
+    ]
     ruled_out = [
         RuledOut(name, base.summary(name).title, tuple(explanations.how(fact)))
         for name, fact in sorted(out.items())
@@ -84,10 +85,23 @@ def messages(base: KnowledgeBase, explanations: Explanations) -> tuple[Message, 
         if not text and row in with_text:
             continue  # the bare HTTP status of a message that is listed already
         entry: Mapping[str, Any] = base.catalogue["entries"].get(row, {})
-        causes = {str(dict(c.values)["name"]) for s in steps for c in s.rule.conclusions
-                  if c.kind == "diagnosis"}  # fmt: skip
-        result.append(Message(row, entry.get("title", row), text, entry.get("meaning", ""),
-                              entry.get("fix", ""), entry.get("retry", ""), tuple(sorted(causes))))  # fmt: skip
+        causes = {
+            str(dict(c.values)["name"])
+            for s in steps
+            for c in s.rule.conclusions
+            if c.kind == "diagnosis"
+        }
+        result.append(
+            Message(
+                row,
+                entry.get("title", row),
+                text,
+                entry.get("meaning", ""),
+                entry.get("fix", ""),
+                entry.get("retry", ""),
+                tuple(sorted(causes)),
+            )
+        )
     return tuple(result)
 
 

@@ -110,7 +110,7 @@ class Program(NamedTuple):
     aggregates: Sequence[Aggregate]
     rules: Sequence[Rule]
     strata: int
-    index: NetworkIndex
+    network: NetworkIndex
 
 
 class LazySequence(Sequence[Item]):
@@ -144,15 +144,19 @@ def to_plain(program: Program) -> dict[str, Any]:
     """The program as JSON-ready lists."""
     return {
         "patterns": [
-            [p.kind, [[t.attribute, t.op, t.operand] for t in p.tests], list(p.pinned),
-             p.contradictable]
+            [
+                p.kind,
+                [[t.attribute, t.op, t.operand] for t in p.tests],
+                list(p.pinned),
+                p.contradictable,
+            ]
             for p in program.patterns
         ],
         "aggregates": [list(a) for a in program.aggregates],
         "rules": [_rule_plain(rule) for rule in program.rules],
         "strata": program.strata,
-        "index": network_index.to_plain(program.index),
-    }  # fmt: skip
+        "index": network_index.to_plain(program.network),
+    }
 
 
 def from_plain(plain: Mapping[str, Any]) -> Program:
@@ -173,12 +177,25 @@ def from_plain(plain: Mapping[str, Any]) -> Program:
 
 
 def _rule_plain(r: Rule) -> list[Any]:
-    literals = [[x.mode, x.pattern, [list(j) for j in x.joins], x.alias, x.wanted]
-                for x in r.literals]  # fmt: skip
-    conclusions = [[c.kind, [[n, list(v) if isinstance(v, tuple) else v] for n, v in c.values],
-                    c.strength] for c in r.conclusions]  # fmt: skip
-    return [r.id, r.entry, r.form, literals, [list(g) for g in r.guards], conclusions,
-            list(r.variables), r.stratum, r.message, [list(w) for w in r.waits]]  # fmt: skip
+    literals = [
+        [x.mode, x.pattern, [list(j) for j in x.joins], x.alias, x.wanted] for x in r.literals
+    ]
+    conclusions = [
+        [c.kind, [[n, list(v) if isinstance(v, tuple) else v] for n, v in c.values], c.strength]
+        for c in r.conclusions
+    ]
+    return [
+        r.id,
+        r.entry,
+        r.form,
+        literals,
+        [list(g) for g in r.guards],
+        conclusions,
+        list(r.variables),
+        r.stratum,
+        r.message,
+        [list(w) for w in r.waits],
+    ]
 
 
 def _pattern(plain: Any) -> Pattern:
@@ -198,12 +215,13 @@ def _rule(plain: Any) -> Rule:
         ),
         tuple(Guard(*guard) for guard in guards),
         tuple(
-            Conclusion(kind, tuple((n, (v[0],) if isinstance(v, list) else v) for n, v in values),
-                       strength)
+            Conclusion(
+                kind, tuple((n, (v[0],) if isinstance(v, list) else v) for n, v in values), strength
+            )
             for kind, values, strength in conclusions
         ),
         tuple(variables),
         stratum,
         message,
         tuple((mode, number) for mode, number in waits),
-    )  # fmt: skip
+    )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..facts import Value, Vocabulary
+from ..facts.fact import normal
 from . import ir
 from .files import digest_of, read_folder
 
@@ -92,7 +93,9 @@ class KnowledgeBase(NamedTuple):
         """Default attribute values by kind."""
         found = {}
         for kind in self.vocabulary.kinds.values():
-            values = {a.name: a.default for a in kind.attributes.values() if a.default is not None}
+            values = {
+                a.name: normal(a.default) for a in kind.attributes.values() if a.default is not None
+            }
             if values:
                 found[kind.name] = values
         return found

@@ -15,9 +15,15 @@ from .ir import Pattern, Test
 from .versions import is_prerelease, version_key
 
 __all__ = [
-    "compare", "compile_contradiction", "compile_pattern", "compile_re2", "identity", "same",
-    "text_search", "values_of",
-]  # fmt: skip
+    "compare",
+    "compile_contradiction",
+    "compile_pattern",
+    "compile_re2",
+    "identity",
+    "same",
+    "text_search",
+    "values_of",
+]
 
 Truth = bool | None
 Check = Callable[[Value], Truth]
@@ -25,7 +31,10 @@ FactCheck = Callable[[Mapping[str, Value]], Truth]
 
 
 def compare(op: str, left: Value, right: Value) -> Truth:
-    """``left op right``; unknown for values that have no common order."""
+    """``left op right``; unknown for values that have no common order. ``version_lt`` and friends
+    compare texts as versions."""
+    if op.startswith("version_"):
+        return _version_check(op.removeprefix("version_"), str(right))(left)
     if op == "eq":
         return same(left, right)
     if op == "ne":
@@ -159,8 +168,9 @@ def _affected(events: list[dict[str, str | None]]) -> Check:
     for event in events:
         introduced = version_key(event.get("introduced") or "0")
         fixed, last = event.get("fixed"), event.get("last_affected")
-        ranges.append((introduced, version_key(fixed) if fixed else None,
-                       version_key(last) if last else None))  # fmt: skip
+        ranges.append(
+            (introduced, version_key(fixed) if fixed else None, version_key(last) if last else None)
+        )
 
     def check(value: Value) -> Truth:
         key = version_key(value) if isinstance(value, str) else None

@@ -54,8 +54,10 @@ class Planner:
     def open(self) -> tuple[Open, ...]:
         """Open diagnoses, nearest first. A tree position alone is no support."""
         if self._open is None:
-            found = [Open(name, way, self._why_not.bottom(way))
-                     for name, way in self._nearest_supported().items()]  # fmt: skip
+            found = [
+                Open(name, way, self._why_not.bottom(way))
+                for name, way in self._nearest_supported().items()
+            ]
             found.sort(key=lambda o: (len(o.gaps), -self._weight(o.id), o.id))
             self._open = tuple(found)
         return self._open
@@ -78,7 +80,9 @@ class Planner:
                     option = options.setdefault(step.id, _Option(step))
                     option.value += share
                     option.separates.add(candidate.id)
-        ranked = sorted(options.values(), key=lambda o: (-o.value / (1 + o.step.seconds), o.step.id))
+        ranked = sorted(
+            options.values(), key=lambda o: (-o.value / (1 + o.step.seconds), o.step.id)
+        )
         taken = {step.id for step in steps}
         for option in ranked:
             if option.step.id not in taken:
@@ -93,10 +97,16 @@ class Planner:
         rules = self._base.program.rules
         for number, borne_out in sorted(self._why_not.supported_rules().items()):
             rule = rules[number]
-            names = [str(dict(c.values)["name"]) for c in rule.conclusions
-                     if c.kind == "diagnosis" and c.strength]  # fmt: skip
-            wanted = [n for n in names if n not in holds and n not in out
-                      and self._base.summary(n).kind != "benign"]  # fmt: skip
+            names = [
+                str(dict(c.values)["name"])
+                for c in rule.conclusions
+                if c.kind == "diagnosis" and c.strength
+            ]
+            wanted = [
+                n
+                for n in names
+                if n not in holds and n not in out and self._base.summary(n).kind != "benign"
+            ]
             if not wanted or 2 * borne_out < len(rule.waits):
                 continue
             way = self._why_not.best_way(rule)
@@ -133,12 +143,28 @@ class Planner:
         targets = sorted({d for b in node["branches"].values() for d in b["conclude"]})
         probe = self._base.vocabulary.probes.get(node["probe"])
         if probe:
-            return NextStep("probe", probe.name, probe.title, probe.command, probe.seconds,
-                            tuple(targets), node["why"])  # fmt: skip
+            return NextStep(
+                "probe",
+                probe.name,
+                probe.title,
+                probe.command,
+                probe.seconds,
+                tuple(targets),
+                node["why"],
+            )
         choices = tuple(node["branches"])
         sets = {"kind": "answer", "question": question}
-        return NextStep("question", question, node["ask"], "", float(node["seconds"]),
-                        tuple(targets), node["why"], choices, sets)  # fmt: skip
+        return NextStep(
+            "question",
+            question,
+            node["ask"],
+            "",
+            float(node["seconds"]),
+            tuple(targets),
+            node["why"],
+            choices,
+            sets,
+        )
 
     def _gatherers(self, gap: Gap) -> Iterable[NextStep]:
         """Probes and questions that could settle a gap that is unknown."""
@@ -155,15 +181,21 @@ class Planner:
 
     def _gathered(self, kind: str) -> bool:
         """Whether a probe has already looked for facts of this kind."""
-        return any(f.kind == kind and any(p.source.startswith("probe:") for p in f.provenance)
-                   for f in self._facts)  # fmt: skip
+        return any(
+            f.kind == kind and any(p.source.startswith("probe:") for p in f.provenance)
+            for f in self._facts
+        )
 
     def _questions(self, pattern: Pattern) -> Iterable[NextStep]:
         fixed = {t.attribute: t.operand for t in pattern.tests if t.op == "eq"}
         tested = [t.attribute for t in pattern.tests]
-        named = [q for q in self._base.vocabulary.questions.values()
-                 if q.kind == pattern.kind and q.attribute in tested
-                 and all(fixed.get(n) == v for n, v in q.where)]  # fmt: skip
+        named = [
+            q
+            for q in self._base.vocabulary.questions.values()
+            if q.kind == pattern.kind
+            and q.attribute in tested
+            and all(fixed.get(n) == v for n, v in q.where)
+        ]
         for question in sorted(named, key=lambda q: q.id):
             yield _question_step(question)
         if named:
@@ -177,8 +209,16 @@ class Planner:
                     about = ",".join(f"{n}={v}" for n, v in sorted(key.items()))
                     question_id = f"{pattern.kind}({about}).{attribute.name}"
                     sets = {"kind": pattern.kind, **key, "attribute": attribute.name}
-                    yield NextStep("question", question_id, text, "", 20.0, (),
-                                   choices=tuple(attribute.values or ()), sets=sets)  # fmt: skip
+                    yield NextStep(
+                        "question",
+                        question_id,
+                        text,
+                        "",
+                        20.0,
+                        (),
+                        choices=tuple(attribute.values or ()),
+                        sets=sets,
+                    )
 
     def _weight(self, diagnosis: str) -> float:
         return _SEVERITY_WEIGHT[self._base.summary(diagnosis).severity]
@@ -186,8 +226,9 @@ class Planner:
 
 def _question_step(question: Question) -> NextStep:
     sets = {"kind": question.kind, **dict(question.where), "attribute": question.attribute}
-    return NextStep("question", question.id, question.text, "", question.seconds, (),
-                    question.help, sets=sets)  # fmt: skip
+    return NextStep(
+        "question", question.id, question.text, "", question.seconds, (), question.help, sets=sets
+    )
 
 
 def _ask(template: str, fixed: Mapping[str, Any]) -> str:

@@ -119,23 +119,29 @@ class Report(NamedTuple):
             "status": self.status,
             "facts": [_fact(*item) for item in self.facts],
             "diagnoses": [_diagnosis(d) for d in self.diagnoses],
-            "ruled_out": [{"id": r.id, "title": r.title, "because": list(r.because)}
-                          for r in self.ruled_out],
-            "unknown": [{"id": c.id, "title": c.title, "missing": list(c.missing)}
-                        for c in self.unknown],
+            "ruled_out": [
+                {"id": r.id, "title": r.title, "because": list(r.because)} for r in self.ruled_out
+            ],
+            "unknown": [
+                {"id": c.id, "title": c.title, "missing": list(c.missing)} for c in self.unknown
+            ],
             "next": [_step(s) for s in self.next],
             "messages": [_message(m) for m in self.messages],
             "errors": problems_plain(self.errors),
-        }  # fmt: skip
+        }
 
 
 def problems_plain(problems: Sequence[Problem]) -> list[dict[str, Any]]:
     """Problems in their JSON form."""
     return [
-        {"code": p.code, "message": p.message, "where": str(p.where) if p.where else "",
-         "hint": p.hint}
+        {
+            "code": p.code,
+            "message": p.message,
+            "where": str(p.where) if p.where else "",
+            "hint": p.hint,
+        }
         for p in problems
-    ]  # fmt: skip
+    ]
 
 
 def error_plain(tool: Mapping[str, str], problems: Sequence[Problem]) -> dict[str, Any]:
@@ -156,8 +162,11 @@ def _fact(fact_id: str, fact: Fact, derived: bool) -> dict[str, Any]:
 
 
 def _diagnosis(d: Diagnosis) -> dict[str, Any]:
-    evidence = [{"fact": e.fact, "text": e.text, "rule": e.rule}
-                | ({"source": e.source} if e.source else {}) for e in d.evidence]  # fmt: skip
+    evidence = [
+        {"fact": e.fact, "text": e.text, "rule": e.rule}
+        | ({"source": e.source} if e.source else {})
+        for e in d.evidence
+    ]
     plain: dict[str, Any] = {
         "id": d.id,
         "title": d.title,
@@ -176,8 +185,13 @@ def _diagnosis(d: Diagnosis) -> dict[str, Any]:
 
 
 def _step(s: NextStep) -> dict[str, Any]:
-    plain: dict[str, Any] = {"type": s.type, "id": s.id, "text": s.text, "seconds": s.seconds,
-                             "separates": list(s.separates)}  # fmt: skip
+    plain: dict[str, Any] = {
+        "type": s.type,
+        "id": s.id,
+        "text": s.text,
+        "seconds": s.seconds,
+        "separates": list(s.separates),
+    }
     for name in ("command", "why"):
         if getattr(s, name):
             plain[name] = getattr(s, name)
@@ -189,5 +203,12 @@ def _step(s: NextStep) -> dict[str, Any]:
 
 
 def _message(m: Message) -> dict[str, Any]:
-    return {"row": m.row, "title": m.title, "text": m.text, "meaning": m.meaning, "fix": m.fix,
-            "retry": m.retry, "causes": list(m.causes)}  # fmt: skip
+    return {
+        "row": m.row,
+        "title": m.title,
+        "text": m.text,
+        "meaning": m.meaning,
+        "fix": m.fix,
+        "retry": m.retry,
+        "causes": list(m.causes),
+    }

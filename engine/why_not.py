@@ -85,7 +85,7 @@ class WhyNot:
         return wording.condition(self._program, literal)
 
     def _ways(self, wanted: str) -> list[Way]:
-        rules = [self._program.rules[n] for n in self._program.index.concluding.get(wanted, ())]
+        rules = [self._program.rules[n] for n in self._program.network.concluding.get(wanted, ())]
         return sorted((self.best_way(rule) for rule in rules), key=Way.cost)
 
     def _way(self, rule: Rule, binding: Mapping[str, Any]) -> Way:

@@ -9,8 +9,17 @@ from typing import Any
 from ..facts import Fact, Value
 from .ir import Aggregate, Literal_, Pattern, Program, Test
 
-_OPS = {"eq": "=", "ne": "is not", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "contains": "contains",
-        "matches": "matches", "not_matches": "does not match"}  # fmt: skip
+_OPS = {
+    "eq": "=",
+    "ne": "is not",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "contains": "contains",
+    "matches": "matches",
+    "not_matches": "does not match",
+}
 _PLACEHOLDER = r"\{([a-z_][a-z0-9_]*)\.([a-z_][a-z0-9_]*)\}"
 
 
@@ -109,7 +118,11 @@ def _event(event: Mapping[str, str | None]) -> str:
 
 
 def _default_polarity(item: Test) -> bool:
-    return item.attribute in ("present", "holds", "is_set") and item.op == "eq" and item.operand is True
+    return (
+        item.attribute in ("present", "holds", "is_set")
+        and item.op == "eq"
+        and item.operand is True
+    )
 
 
 Describe = Callable[[Fact], str]

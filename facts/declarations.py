@@ -169,10 +169,16 @@ def _references(plain: dict[str, Any], document: Document, model: VocabularyFile
     for name, kind in model.kinds.items():
         where = document.where(("kinds", name))
         named = [*kind.key, kind.polarity] if kind.polarity else kind.key
-        problems += [_unknown("attribute", a, kind.attributes, where) for a in named
-                     if a not in kind.attributes]  # fmt: skip
-        problems += [_unknown("probe", p, plain["probes"], where) for p in kind.probes
-                     if p not in plain["probes"]]  # fmt: skip
+        problems += [
+            _unknown("attribute", a, kind.attributes, where)
+            for a in named
+            if a not in kind.attributes
+        ]
+        problems += [
+            _unknown("probe", p, plain["probes"], where)
+            for p in kind.probes
+            if p not in plain["probes"]
+        ]
     for name, probe in model.probes.items():
         where = document.where(("probes", name))
         problems += [_unknown("kind", k, kinds, where) for k in probe.gathers if k not in kinds]
@@ -182,8 +188,11 @@ def _references(plain: dict[str, Any], document: Document, model: VocabularyFile
             problems.append(_unknown("kind", question.kind, kinds, where))
             continue
         attributes = kinds[question.kind]["attributes"]
-        problems += [_unknown("attribute", a, attributes, where)
-                     for a in (question.attribute, *question.where) if a not in attributes]  # fmt: skip
+        problems += [
+            _unknown("attribute", a, attributes, where)
+            for a in (question.attribute, *question.where)
+            if a not in attributes
+        ]
     return problems
 
 

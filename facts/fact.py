@@ -77,7 +77,7 @@ class Fact:
         kind: str, items: Iterable[tuple[str, Value]], provenance: Iterable[Provenance] = ()
     ) -> Fact:
         """A fact from (attribute, value) pairs; 2.0 becomes 2, so that equal facts are one fact."""
-        return Fact(kind, tuple(sorted((n, _normal(v)) for n, v in items)), tuple(provenance))
+        return Fact(kind, tuple(sorted((n, normal(v)) for n, v in items)), tuple(provenance))
 
     def get(self, attribute: str) -> Value | None:
         """The value of an attribute, or None where the fact does not say."""
@@ -128,8 +128,9 @@ def as_mapping(fact: Fact) -> Mapping[str, Value]:
     return dict(fact.values)
 
 
-def _normal(value: Value) -> Value:
-    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+def normal(value: Value) -> Value:
+    """The one form of equal numbers: whole ones are int, as far as facts may hold an int."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**63
     return int(value) if whole else value
 
 

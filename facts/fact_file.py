@@ -76,8 +76,12 @@ def _items(data: Any, name: str) -> tuple[list[Any], tuple[str, ...]]:
         return data, ()
     where = Location(name, 1, 1)
     if not isinstance(data, dict):
-        raise _error("MM106", f"a facts file holds an object or a list, not {excerpt(data)}",
-                     where, f'write {{"schema": "{SCHEMA}", "facts": [...]}}')  # fmt: skip
+        raise _error(
+            "MM106",
+            f"a facts file holds an object or a list, not {excerpt(data)}",
+            where,
+            f'write {{"schema": "{SCHEMA}", "facts": [...]}}',
+        )
     for key in data:
         if key not in ("schema", "facts", "note"):
             hint = did_you_mean(key, ("schema", "facts", "note")) or "remove it"
@@ -92,8 +96,12 @@ def _items(data: Any, name: str) -> tuple[list[Any], tuple[str, ...]]:
 
 def _json(text: str, name: str) -> Any:
     if not text.strip():
-        raise _error("MM108", "the file is empty", Location(name, 1, 1),
-                     f'write {{"schema": "{SCHEMA}", "facts": []}}')  # fmt: skip
+        raise _error(
+            "MM108",
+            "the file is empty",
+            Location(name, 1, 1),
+            f'write {{"schema": "{SCHEMA}", "facts": []}}',
+        )
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
@@ -106,8 +114,12 @@ def _json(text: str, name: str) -> Any:
     except _ConstantError as error:
         line, column = _place_of(text, error.word)
         message = f"{error.word} is not a finite number"
-        raise _error("MM119", message, Location(name, line, column),
-                     "leave the attribute out, or use the attribute that names the case") from None  # fmt: skip
+        raise _error(
+            "MM119",
+            message,
+            Location(name, line, column),
+            "leave the attribute out, or use the attribute that names the case",
+        ) from None
     except (RecursionError, ValueError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else str(error)[:120]
         raise _error("MM109", f"not usable as JSON: {reason}", Location(name), "") from None

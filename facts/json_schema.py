@@ -22,10 +22,12 @@ def facts_schema(vocabulary: Vocabulary) -> dict[str, Any]:
     }
     provenance = {
         "type": "object",
-        "properties": {name: {"type": "string", "maxLength": MAX_STRING}
-                       for name in ("source", "location", "at", "certainty")},
+        "properties": {
+            name: {"type": "string", "maxLength": MAX_STRING}
+            for name in ("source", "location", "at", "certainty")
+        },
         "additionalProperties": False,
-    }  # fmt: skip
+    }
     several = {"anyOf": [provenance, {"type": "array", "items": provenance}]}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",

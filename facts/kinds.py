@@ -140,8 +140,14 @@ class Vocabulary(NamedTuple):
     def problems(self, item: Any, where: Location) -> list[Problem]:
         """Everything that is wrong with a fact in its flat JSON form."""
         if not isinstance(item, dict):
-            return [Problem("MM110", f"a fact must be an object, not {excerpt(item)}", where,
-                            'write {"kind": ..., ...}')]  # fmt: skip
+            return [
+                Problem(
+                    "MM110",
+                    f"a fact must be an object, not {excerpt(item)}",
+                    where,
+                    'write {"kind": ..., ...}',
+                )
+            ]
         name = item.get("kind")
         if not isinstance(name, str):
             return [Problem("MM111", "a fact needs a 'kind'", where, 'add "kind": "package"')]
@@ -150,8 +156,14 @@ class Vocabulary(NamedTuple):
             hint = did_you_mean(name, self.kinds) or "`diagnose facts` lists the kinds"
             return [Problem("MM112", f"unknown fact kind {excerpt(name)}", where, hint)]
         if kind.derived:
-            return [Problem("MM113", f"{name!r} is derived by the engine and cannot be given",
-                            where, "give the observations it follows from")]  # fmt: skip
+            return [
+                Problem(
+                    "MM113",
+                    f"{name!r} is derived by the engine and cannot be given",
+                    where,
+                    "give the observations it follows from",
+                )
+            ]
         return _attribute_problems(kind, item, where)
 
 
@@ -205,8 +217,14 @@ def _provenance_problems(stated: Any, where: Location) -> list[Problem]:
     allowed = {"source", "location", "at", "certainty"}
     for entry in entries:
         if not isinstance(entry, dict) or not set(entry) <= allowed:
-            return [Problem("MM117", "'provenance' must be an object (or a list of objects) with "
-                            "source, location, at, certainty", where)]  # fmt: skip
+            return [
+                Problem(
+                    "MM117",
+                    "'provenance' must be an object (or a list of objects) with "
+                    "source, location, at, certainty",
+                    where,
+                )
+            ]
         if not all(isinstance(v, str) and len(v) <= MAX_STRING for v in entry.values()):
             return [Problem("MM117", "each part of 'provenance' must be text", where)]
     return []
@@ -221,6 +239,7 @@ def _provenance(stated: Any, source: Provenance) -> tuple[Provenance, ...]:
 
 def _kind(name: str, plain: Mapping[str, Any]) -> Kind:
     attributes = {a: Attribute(a, **rest) for a, rest in plain["attributes"].items()}
-    rest = {k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()
-            if k != "attributes"}  # fmt: skip
+    rest: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in plain.items() if k != "attributes"
+    }
     return Kind(name, attributes=attributes, **rest)

@@ -18,13 +18,23 @@ MAX_DEPTH = 40
 MAX_NODES = 400_000
 
 _NULLS = {"null": None, "Null": None, "NULL": None, "~": None, "": None}
-_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False,
-             "FALSE": False}  # fmt: skip
+_BOOLEANS = {
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+}
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
 _BASED = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
-_SPECIAL = {".inf": float("inf"), "+.inf": float("inf"), "-.inf": float("-inf"),
-            ".nan": float("nan")}  # fmt: skip
+_SPECIAL = {
+    ".inf": float("inf"),
+    "+.inf": float("inf"),
+    "-.inf": float("-inf"),
+    ".nan": float("nan"),
+}
 
 Path = tuple[str | int, ...]
 
@@ -52,8 +62,14 @@ def load(text: str, path: str) -> Document:
     Raises :class:`ModelMedicError` with one problem that names the place.
     """
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise _error("MM201", f"the file is larger than {MAX_BYTES} bytes", path, 0, 0,
-                     "split it into several files")  # fmt: skip
+        raise _error(
+            "MM201",
+            f"the file is larger than {MAX_BYTES} bytes",
+            path,
+            0,
+            0,
+            "split it into several files",
+        )
     try:
         return _Builder(path).build(text)
     except yaml.MarkedYAMLError as error:
@@ -100,8 +116,12 @@ class _Builder:
         next(self._events)  # document end
         follow = next(self._events)
         if not isinstance(follow, yaml.StreamEndEvent):
-            raise self._at(follow, "MM204", "more than one document in the file",
-                           "one file holds one document; remove '---'")  # fmt: skip
+            raise self._at(
+                follow,
+                "MM204",
+                "more than one document in the file",
+                "one file holds one document; remove '---'",
+            )
         return Document(self._path, data, self._places)
 
     def _value(self, event: Any, path: Path, depth: int) -> Any:
@@ -109,8 +129,12 @@ class _Builder:
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
             raise self._at(event, "MM201", "the document is nested too deep or has too many values")
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise self._at(event, "MM205", "anchors and aliases are not allowed",
-                           "write the value out where it is needed")  # fmt: skip
+            raise self._at(
+                event,
+                "MM205",
+                "anchors and aliases are not allowed",
+                "write the value out where it is needed",
+            )
         if getattr(event, "tag", None):
             raise self._at(event, "MM205", f"the tag {event.tag!r} is not allowed", "remove it")
         self._places[path] = (event.start_mark.line + 1, event.start_mark.column + 1)
@@ -135,8 +159,12 @@ class _Builder:
             if not isinstance(key, str):
                 raise self._at(event, "MM206", f"the key {key!r} is not text", "put it in quotes")
             if key in items:
-                raise self._at(event, "MM207", f"the key {key!r} stands twice",
-                               "remove or rename one of the two")  # fmt: skip
+                raise self._at(
+                    event,
+                    "MM207",
+                    f"the key {key!r} stands twice",
+                    "remove or rename one of the two",
+                )
             items[key] = self._value(next(self._events), (*path, key), depth + 1)
         return items
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import fsum
+from itertools import pairwise
+from math import fsum, hypot, sqrt
 
 from ...facts import Value
 from ..ir import Aggregate
@@ -53,7 +54,7 @@ def _median(xs: Sequence[float]) -> float:
 def _deviation(xs: Sequence[float]) -> float:
     """Standard deviation of the whole population."""
     mean = _mean(xs)
-    return float(fsum((x - mean) ** 2 for x in xs) / len(xs)) ** 0.5
+    return hypot(*(x - mean for x in xs)) / sqrt(len(xs))  # squares of huge numbers overflow
 
 
 def _ratio(top: float, bottom: float) -> float | None:
@@ -69,7 +70,7 @@ def _slope(xs: Sequence[float]) -> float | None:
 
 
 def _increases(xs: Sequence[float]) -> float | None:
-    steps = list(zip(xs, xs[1:], strict=False))
+    steps = list(pairwise(xs))
     return _ratio(sum(b > a for a, b in steps), len(steps))
 
 

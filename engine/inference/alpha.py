@@ -26,7 +26,7 @@ class AlphaLayer:
     """The patterns of a program with their index. Shared by all sessions."""
 
     def __init__(self, program: Program) -> None:
-        self._index = program.index
+        self._index = program.network
         self.patterns = PatternTable(program)
 
     def verdict(self, kind: str, values: Values) -> Verdict:

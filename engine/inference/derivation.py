@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from ...facts import Fact, Value
-from ..ir import Conclusion, Program, Rule
+from ..ir import Conclusion, Rule
 
 MAX_FIRINGS = 10_000
 
@@ -54,10 +54,6 @@ def conclude(conclusion: Conclusion, values: Mapping[str, Value]) -> Fact:
     return Fact(conclusion.kind, tuple(sorted(filled)))
 
 
-def firing_order(program: Program) -> object:
-    """A sort key for firings: by stratum and rule, then by binding of any types."""
-
-    def key(firing: Firing) -> tuple[int, list[tuple[str, str]]]:
-        return firing.rule, [(type(v).__name__, repr(v)) for v in firing.binding]
-
-    return key
+def firing_order(firing: Firing) -> tuple[int, list[tuple[str, str]]]:
+    """The canonical order: by rule (and so by stratum), then by binding of any types."""
+    return firing.rule, [(type(v).__name__, repr(v)) for v in firing.binding]

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...facts import Fact, Value
 from ...facts.fact import canonical
-from ..ir import Program
 from ..identity import identity, same
+from ..ir import Program
 from ..operators import compare, values_of
 from .aggregates import evaluate
 from .alpha import AlphaLayer
@@ -50,7 +50,7 @@ class DurableBackend:
         self.max_firings = max_firings
         self.alpha = AlphaLayer(program)
         self._plans: dict[int, RulePlan] = {}
-        shapes = [Shape(*shape) for shape in program.index.shapes]
+        shapes = [Shape(*shape) for shape in program.network.shapes]
         self._network = (network or _durable_network)(shapes) if shapes else None
 
     def plan(self, index: int) -> RulePlan:
@@ -67,8 +67,7 @@ class DurableBackend:
         with self._network.session() as session:
             run = _Run(self, session)
             capped = run.to_fixpoint(canonical(facts))
-        order = firing_order(self.program)
-        return Derivation(canonical(run.memory), tuple(sorted(run.fired, key=order)), capped)  # type: ignore[arg-type]
+        return Derivation(canonical(run.memory), tuple(sorted(run.fired, key=firing_order)), capped)
 
 
 def _durable_network(shapes: Sequence[Shape]) -> MarkNetwork:
@@ -83,7 +82,7 @@ class _Run:
     def __init__(self, backend: DurableBackend, session: MarkSession) -> None:
         self._backend = backend
         self._rules = backend.program.rules
-        self._shapes = backend.program.index.rule_shapes
+        self._shapes = backend.program.network.rule_shapes
         self._session = session
         self.memory: dict[Fact, None] = {}
         self.fired: dict[Firing, None] = {}
@@ -96,7 +95,7 @@ class _Run:
         self._sent: set[Mark] = set()
         self._marks: list[tuple[int, Slot, tuple[Value, ...]]] = []
         self._numbers: dict[int, int] = {}
-        for index in backend.program.index.always_ready:
+        for index in backend.program.network.always_ready:
             self._ready[self._rules[index].stratum].append(index)
 
     def to_fixpoint(self, facts: Sequence[Fact]) -> str:
@@ -122,8 +121,11 @@ class _Run:
         self.memory[fact] = None
         values = values_of(fact, self._backend.defaults)
         verdict = self._backend.alpha.verdict(fact.kind, values)
-        for mode, numbers in (("unless_possible", verdict.possible), ("match", verdict.passed),
-                              ("refuted", verdict.contradicted)):  # fmt: skip
+        for mode, numbers in (
+            ("unless_possible", verdict.possible),
+            ("match", verdict.passed),
+            ("refuted", verdict.contradicted),
+        ):
             for number in numbers:
                 self._matched((mode, number), values)
 
@@ -133,7 +135,10 @@ class _Run:
         for index, slot in self._live.get(signal, ()):
             self._send([self._mark(index, slot, values)])
         if len(known) == 1:
-            waiting = [*self._backend.program.index.first_watch.get(signal, ()), *self._watchers.pop(signal, ())]
+            waiting = [
+                *self._backend.program.network.first_watch.get(signal, ()),
+                *self._watchers.pop(signal, ()),
+            ]
             for index in waiting:
                 self._wait_on(index)
 
@@ -185,7 +190,9 @@ class _Run:
         keys = (index, *(self._intern(value) for value in found))
         return Mark(self._shapes[index], slot.number, keys), (index, slot, found)
 
-    def _send(self, marks: Sequence[tuple[Mark, tuple[int, Slot, tuple[Value, ...]]] | None]) -> None:
+    def _send(
+        self, marks: Sequence[tuple[Mark, tuple[int, Slot, tuple[Value, ...]]] | None]
+    ) -> None:
         fresh = []
         for item in marks:
             if item is not None and item[0] not in self._sent:

@@ -57,25 +57,34 @@ def to_plain(index: NetworkIndex) -> dict[str, Any]:
         "first_watch": [[mode, p, list(rules)] for (mode, p), rules in index.first_watch.items()],
         "always_ready": list(index.always_ready),
         "alpha": {
-            kind: [list(table.general),
-                   [[attribute, [[value, list(numbers)] for (_, value), numbers in values.items()]]
-                    for attribute, values in table.by_value.items()]]
+            kind: [
+                list(table.general),
+                [
+                    [attribute, [[value, list(numbers)] for (_, value), numbers in values.items()]]
+                    for attribute, values in table.by_value.items()
+                ],
+            ]
             for kind, table in index.alpha.items()
         },
         "blocking": sorted(index.blocking),
         "refutable": sorted(index.refutable),
         "concluding": {key: list(rules) for key, rules in index.concluding.items()},
         "uses": [[mode, p, list(rules)] for (mode, p), rules in index.uses.items()],
-    }  # fmt: skip
+    }
 
 
 def from_plain(plain: Mapping[str, Any]) -> NetworkIndex:
     """Rebuild; raises ValueError, TypeError or KeyError on other data."""
     alpha = {
-        kind: AlphaTable(general, {attribute: {identity(value): numbers for value, numbers in values}
-                                   for attribute, values in tables})
+        kind: AlphaTable(
+            general,
+            {
+                attribute: {identity(value): numbers for value, numbers in values}
+                for attribute, values in tables
+            },
+        )
         for kind, (general, tables) in plain["alpha"].items()
-    }  # fmt: skip
+    }
     return NetworkIndex(
         [(p, n, tuple((a, b, c, d) for a, b, c, d in joins)) for p, n, joins in plain["shapes"]],
         plain["rule_shapes"],

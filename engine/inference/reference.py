@@ -53,8 +53,7 @@ class ReferenceBackend:
                 if len(fired) > self._max_firings:
                     capped = f"stopped after {self._max_firings} firings"
                     break
-        order = firing_order(self._program)
-        return Derivation(canonical(memory), tuple(sorted(fired, key=order)), capped)  # type: ignore[arg-type]
+        return Derivation(canonical(memory), tuple(sorted(fired, key=firing_order)), capped)
 
     def _round(self, stratum: int, memory: dict[Fact, None], fired: dict[Firing, None]) -> bool:
         """Fire everything that can fire now; whether anything new fired."""

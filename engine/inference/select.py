@@ -28,9 +28,13 @@ def choose_backend(
         except NetworkUnavailable as error:
             if engine == "durable":
                 raise ModelMedicError(
-                    Problem("MM302", f"durable-rules is not available: {error}", None,
-                            "use --engine auto or --engine reference")
-                ) from None  # fmt: skip
+                    Problem(
+                        "MM302",
+                        f"durable-rules is not available: {error}",
+                        None,
+                        "use --engine auto or --engine reference",
+                    )
+                ) from None
             notice = f"durable-rules is not available ({error}); using the reference evaluator"
     else:
         notice = ""

@@ -57,9 +57,11 @@ def waits_of(rules: Sequence[Rule]) -> list[tuple[Signal, ...]]:
     for rule in rules:
         for literal in rule.literals:
             uses[literal.mode, literal.pattern] = uses.get((literal.mode, literal.pattern), 0) + 1
-    found = []
+    found: list[tuple[Signal, ...]] = []
     for rule in rules:
-        waits = {(x.mode, x.pattern) for x in rule.literals if x.mode in ("match", "refuted")}
+        waits: set[Signal] = {
+            (x.mode, x.pattern) for x in rule.literals if x.mode in ("match", "refuted")
+        }
         found.append(tuple(sorted(waits, key=lambda signal: (uses[signal], signal))))
     return found
 
@@ -87,7 +89,7 @@ def index_rules(patterns: Sequence[Pattern], rules: Sequence[Rule]) -> NetworkIn
             concluding.setdefault(key, []).append(number)
     modes = {(x.mode, x.pattern) for rule in rules for x in rule.literals}
     return NetworkIndex(
-        [tuple(shape) for shape in shapes],
+        [(s.positives, s.negatives, s.joins) for s in shapes],
         rule_shapes,
         first_watch,
         always_ready,

@@ -61,8 +61,12 @@ def entry_plain(base: KnowledgeBase, entry: str) -> dict[str, Any]:
     """Everything the catalogue says about an entry."""
     plain = {"id": entry, **base.catalogue["entries"].get(entry, {})}
     plain |= base.catalogue["diagnoses"].get(entry, {})
-    rules = {r.entry for r in base.program.rules for c in r.conclusions
-             if c.kind == "diagnosis" and dict(c.values).get("name") == entry}  # fmt: skip
+    rules = {
+        r.entry
+        for r in base.program.rules
+        for c in r.conclusions
+        if c.kind == "diagnosis" and dict(c.values).get("name") == entry
+    }
     return plain | ({"concluded_by": sorted(rules)} if rules else {})
 
 
@@ -84,8 +88,11 @@ def explain_lines(plain: Mapping[str, Any]) -> Iterator[Line]:
         yield Line("Concluded by:", 2, "heading")
         yield from (Line(rule, 4, mark="- ") for rule in plain["concluded_by"])
     for conflict in plain.get("conflicts", ()):
-        yield Line(f"{' / '.join(conflict['between'])}: {conflict['resolution']} "
-                   f"({conflict['reason']})", 2, mark="Sources disagree: ")  # fmt: skip
+        yield Line(
+            f"{' / '.join(conflict['between'])}: {conflict['resolution']} ({conflict['reason']})",
+            2,
+            mark="Sources disagree: ",
+        )
     for source in plain.get("sources", ()):
         section = f", {source['section']}" if source.get("section") else ""
         note = f": {source['note']}" if source.get("note") else ""

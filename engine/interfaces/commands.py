@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,23 +26,37 @@ def common(command: Command) -> Command:
         click.option("--kb", "overlays", multiple=True, metavar="DIR", help="Add knowledge."),
         click.option("--engine", type=_ENGINES, default="auto", help="Inference backend."),
         click.option("--format", "-f", "format_", type=_FORMATS, default="text"),
-        click.option("-o", "--output", "target", type=click.Path(path_type=Path), default=None,
-                     metavar="FILE", help="Write the answer to a file."),
+        click.option(
+            "-o",
+            "--output",
+            "target",
+            type=click.Path(path_type=Path),
+            default=None,
+            metavar="FILE",
+            help="Write the answer to a file.",
+        ),
         click.option("--debug", is_flag=True, hidden=True),
-    ):  # fmt: skip
+    ):
         command = option(command)
     return command
 
 
 def facts_option(command: Command) -> Command:
     """``--facts FILE...``; ``-`` reads standard input."""
-    return click.option("--facts", "files", multiple=True, metavar="FILE...",
-                        help="Facts files (JSON); - is standard input.")(command)  # fmt: skip
+    return click.option(
+        "--facts",
+        "files",
+        multiple=True,
+        metavar="FILE...",
+        help="Facts files (JSON); - is standard input.",
+    )(command)
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @facts_option
-@click.option("--fail-on", type=_FAIL_ON, default="error", help="Severity that makes the exit code 1.")
+@click.option(
+    "--fail-on", type=_FAIL_ON, default="error", help="Severity that makes the exit code 1."
+)
 @click.option("--verbose", "-v", is_flag=True, help="Show everything that is still open.")
 @common
 @click.version_option(VERSION, prog_name="modelmedic")
@@ -130,8 +143,14 @@ def why_not(
 
 
 @cli.command("whatif")
-@click.option("--set", "settings", multiple=True, required=True, metavar="FACT",
-              help='Such as "package name=pydantic version=2.14.3".')  # fmt: skip
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    required=True,
+    metavar="FACT",
+    help='Such as "package name=pydantic version=2.14.3".',
+)
 @facts_option
 @common
 def what_if(
@@ -230,4 +249,3 @@ def _register() -> None:
 
 
 _register()
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,8 +13,13 @@ from ...facts import Fact
 from . import output
 from .layout import Line, write
 
-_FORMAT = click.option("--format", "-f", "format_", type=click.Choice(["text", "json"]),
-                       default="text")  # fmt: skip
+if TYPE_CHECKING:
+    from ..kb.build import Built
+    from ..kb.casework import Result
+
+_FORMAT = click.option(
+    "--format", "-f", "format_", type=click.Choice(["text", "json"]), default="text"
+)
 _OVERLAYS = click.option("--kb", "overlays", multiple=True, metavar="DIR", help="Add knowledge.")
 _DEBUG = click.option("--debug", is_flag=True, hidden=True)
 
@@ -71,12 +77,22 @@ def test(paths: Sequence[str], overlays: Sequence[str], format_: str, debug: boo
             results += runner.healthy(folder / "healthy")
     failed = [r for r in results if r.failures]
     if format_ == "json":
-        output.emit_json({
-            "schema": "modelmedic/test-results/1",
-            "passed": len(results) - len(failed),
-            "failed": [{"case": r.name, "entry": r.entry, "kind": r.kind, "where": str(r.where),
-                        "failures": list(r.failures)} for r in failed],
-        })  # fmt: skip
+        output.emit_json(
+            {
+                "schema": "modelmedic/test-results/1",
+                "passed": len(results) - len(failed),
+                "failed": [
+                    {
+                        "case": r.name,
+                        "entry": r.entry,
+                        "kind": r.kind,
+                        "where": str(r.where),
+                        "failures": list(r.failures),
+                    }
+                    for r in failed
+                ],
+            }
+        )
     else:
         write((line for r in failed for line in _failure(r)), sys.stdout)
         sys.stdout.write(f"{len(results) - len(failed)} passed, {len(failed)} failed\n")
@@ -86,8 +102,15 @@ def test(paths: Sequence[str], overlays: Sequence[str], format_: str, debug: boo
 
 
 @kb.command()
-@click.option("--inventory", "inventories", multiple=True, required=True, metavar="FILE",
-              type=click.Path(path_type=Path), help="A list of statements, or of diagnoses.")  # fmt: skip
+@click.option(
+    "--inventory",
+    "inventories",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A list of statements, or of diagnoses.",
+)
 @_OVERLAYS
 @_FORMAT
 @_DEBUG
@@ -99,15 +122,25 @@ def coverage(
 
     found = inventory_coverage(_built(overlays).source, list(inventories))
     if format_ == "json":
-        output.emit_json({"schema": "modelmedic/coverage/1", "wanted": found.wanted,
-                          "missing": list(found.missing), "unknown": list(found.unknown),
-                          "unconcluded": list(found.unconcluded), "absent": list(found.absent)})  # fmt: skip
+        output.emit_json(
+            {
+                "schema": "modelmedic/coverage/1",
+                "wanted": found.wanted,
+                "missing": list(found.missing),
+                "unknown": list(found.unknown),
+                "unconcluded": list(found.unconcluded),
+                "absent": list(found.absent),
+            }
+        )
     else:
         covered = found.wanted - len(found.missing)
         share = 100 * covered / found.wanted if found.wanted else 100
-        for heading, names in (("not covered", found.missing), ("cited, not listed", found.unknown),
-                               ("never concluded", found.unconcluded),
-                               ("not in the catalogue", found.absent)):  # fmt: skip
+        for heading, names in (
+            ("not covered", found.missing),
+            ("cited, not listed", found.unknown),
+            ("never concluded", found.unconcluded),
+            ("not in the catalogue", found.absent),
+        ):
             if names:
                 write([Line(f"{heading}: {', '.join(names)}")], sys.stdout)
         sys.stdout.write(f"{covered} of {found.wanted} statements covered ({share:.1f} %)\n")
@@ -128,7 +161,7 @@ def list_(form: str | None, overlays: Sequence[str], debug: bool) -> int:
     return output.OK
 
 
-def _built(overlays: Sequence[str]):  # type: ignore[no-untyped-def]
+def _built(overlays: Sequence[str]) -> Built:
     from ..files import read_folder
     from ..kb.build import build
     from ..knowledge_base import SHIPPED_KNOWLEDGE, SHIPPED_VOCABULARY
@@ -140,11 +173,10 @@ def _built(overlays: Sequence[str]):  # type: ignore[no-untyped-def]
     return build(vocabulary, knowledge, tests=True)
 
 
-def _failure(result: object) -> list[Line]:
-    from ..kb.casework import Result
-
-    assert isinstance(result, Result)
+def _failure(result: Result) -> list[Line]:
     about = f" [{result.entry}]" if result.entry else ""
     heading = f"{result.where}: {result.kind}{about}: {result.name}"
-    return [Line(heading, mark="FAILED ", style="error"),
-            *(Line(failure, 4, mark="- ") for failure in result.failures)]  # fmt: skip
+    return [
+        Line(heading, mark="FAILED ", style="error"),
+        *(Line(failure, 4, mark="- ") for failure in result.failures),
+    ]

@@ -74,9 +74,14 @@ def wrapped(line: Line, width: int) -> list[str]:
         if line.keep or len(start) + len(part) <= width:
             found.append(start + part)
         else:
-            found += textwrap.wrap(part, max(width, len(rest) + 12), initial_indent=start,
-                                   subsequent_indent=rest, break_long_words=False,
-                                   break_on_hyphens=False) or [start]  # fmt: skip
+            found += textwrap.wrap(
+                part,
+                max(width, len(rest) + 12),
+                initial_indent=start,
+                subsequent_indent=rest,
+                break_long_words=False,
+                break_on_hyphens=False,
+            ) or [start]
     return found
 
 

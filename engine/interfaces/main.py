@@ -36,7 +36,7 @@ def _run(arguments: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone; nothing is left to say
         return output.OK
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last line of defence
         return _crash(arguments, error)
 
 

@@ -49,8 +49,14 @@ def save(text: str, target: Path) -> None:
             raise
     except OSError as error:
         message = f"cannot write the file: {error.strerror}"
-        raise ModelMedicError(Problem("MM320", message, Location(str(target)),
-                                      "name a file in a folder that you may write to")) from None  # fmt: skip
+        raise ModelMedicError(
+            Problem(
+                "MM320",
+                message,
+                Location(str(target)),
+                "name a file in a folder that you may write to",
+            )
+        ) from None
 
 
 def exit_code(report: Report, fail_on: str) -> int:

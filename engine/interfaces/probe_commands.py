@@ -32,9 +32,19 @@ def list_(format_: str, debug: bool) -> int:
     known = load_base(()).vocabulary.probes
     found = [known[name] for name in list_probes() if name in known]
     if format_ == "json":
-        output.emit_json([{"name": p.name, "title": p.title, "command": p.command,
-                           "seconds": p.seconds, "network": p.network,
-                           "gathers": list(p.gathers)} for p in found])  # fmt: skip
+        output.emit_json(
+            [
+                {
+                    "name": p.name,
+                    "title": p.title,
+                    "command": p.command,
+                    "seconds": p.seconds,
+                    "network": p.network,
+                    "gathers": list(p.gathers),
+                }
+                for p in found
+            ]
+        )
         return output.OK
     lines = []
     for p in found:
@@ -46,10 +56,20 @@ def list_(format_: str, debug: bool) -> int:
 
 
 @probe.command()
-@click.option("--python", type=click.Path(path_type=Path), default=None, metavar="PATH",
-              help="Another interpreter, or a virtual environment.")  # fmt: skip
-@click.option("--freeze", type=click.Path(path_type=Path), default=None, metavar="FILE",
-              help="A freeze, requirements or lock file instead of an interpreter.")  # fmt: skip
+@click.option(
+    "--python",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="PATH",
+    help="Another interpreter, or a virtual environment.",
+)
+@click.option(
+    "--freeze",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="FILE",
+    help="A freeze, requirements or lock file instead of an interpreter.",
+)
 @click.option("--all-packages", is_flag=True, help="Every package, not only the relevant ones.")
 @_TARGET
 @_DEBUG
@@ -60,8 +80,10 @@ def environment(
     from ...probes.environment import gather_environment
 
     vocabulary = load_base(()).vocabulary
-    return _emit(gather_environment(vocabulary, python=python, freeze=freeze,
-                                    all_packages=all_packages), target)  # fmt: skip
+    return _emit(
+        gather_environment(vocabulary, python=python, freeze=freeze, all_packages=all_packages),
+        target,
+    )
 
 
 @probe.command()

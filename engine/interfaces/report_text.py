@@ -22,8 +22,10 @@ MAX_PREMISE_FACTS = 4
 def report_lines(report: Report, *, verbose: bool = False) -> Iterator[Line]:
     """The whole report."""
     facts = {fact_id: str(fact) for fact_id, fact, _ in report.facts}
-    sources = {fact_id: "; ".join(filter(None, (p.location or p.source for p in fact.provenance)))
-               for fact_id, fact, _ in report.facts}  # fmt: skip
+    sources = {
+        fact_id: "; ".join(filter(None, (p.location or p.source for p in fact.provenance)))
+        for fact_id, fact, _ in report.facts
+    }
     shown = {i: f"{text}  [{sources[i]}]" if sources[i] else text for i, text in facts.items()}
     problems = [d for d in report.diagnoses if d.kind != "benign"]
     top = [d for d in problems if not d.explained_by and d.confidence != "possible"]
@@ -44,9 +46,7 @@ def report_lines(report: Report, *, verbose: bool = False) -> Iterator[Line]:
     yield from _errors(report)
 
 
-def diagnosis_lines(
-    d: Diagnosis, report: Report, facts: Mapping[str, str]
-) -> Iterator[Line]:
+def diagnosis_lines(d: Diagnosis, report: Report, facts: Mapping[str, str]) -> Iterator[Line]:
     """One diagnosis with what it explains, why, and what to do."""
     style = "error" if d.severity in ("error", "blocker") else "warning"
     yield Line(f"{d.title}  ({d.confidence})", mark=f"[{d.severity}] ", style=style)
@@ -79,7 +79,9 @@ def how_lines(
                 for fact in known[:MAX_PREMISE_FACTS]:
                     yield Line(facts[fact], indent + 8, "dim", mark=f"{fact}: ")
                 if len(known) > MAX_PREMISE_FACTS:
-                    yield Line(f"and {len(known) - MAX_PREMISE_FACTS} more facts", indent + 8, "dim")
+                    yield Line(
+                        f"and {len(known) - MAX_PREMISE_FACTS} more facts", indent + 8, "dim"
+                    )
             yield from how_lines(premise.get("how", ()), facts, indent + 8)
 
 

@@ -45,5 +45,11 @@ def _typed(vocabulary: Vocabulary, kind: str, name: str, value: str) -> Value:
 
 
 def _error(text: str, reason: str) -> ModelMedicError:
-    return ModelMedicError(Problem("MM304", f"cannot read the fact {excerpt(text)}: {reason}", None,
-                                   'write: kind attribute=value ..., in quotes'))  # fmt: skip
+    return ModelMedicError(
+        Problem(
+            "MM304",
+            f"cannot read the fact {excerpt(text)}: {reason}",
+            None,
+            "write: kind attribute=value ..., in quotes",
+        )
+    )

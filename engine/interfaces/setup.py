@@ -61,6 +61,12 @@ def read_stdin(limit: int = MAX_STDIN) -> str:
     """Standard input as text; bytes that are not UTF-8 are replaced, too much is an error."""
     raw = sys.stdin.buffer.read(limit + 1)
     if len(raw) > limit:
-        raise ModelMedicError(Problem("MM103", f"more than {limit:,} bytes on standard input", None,
-                                      "give the part that matters"))  # fmt: skip
+        raise ModelMedicError(
+            Problem(
+                "MM103",
+                f"more than {limit:,} bytes on standard input",
+                None,
+                "give the part that matters",
+            )
+        )
     return raw.decode("utf-8", "replace")

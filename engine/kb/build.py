@@ -54,6 +54,7 @@ def build_or_raise(vocabulary_texts: Texts, knowledge_texts: Texts) -> dict[str,
 
 def ordered(problems: Iterable[Problem]) -> list[Problem]:
     """Problems by place, each once."""
+
     def place(problem: Problem) -> tuple[str, int, int, str, str]:
         where = problem.where
         spot = (where.path, where.line, where.column) if where else ("", 0, 0)

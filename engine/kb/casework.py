@@ -47,15 +47,17 @@ class CaseRunner:
             if only(document.path):
                 for index, case in enumerate(file.cases):
                     where = document.where(("cases", index))
-                    yield Result(case.name, case.entry or "", case.kind, where,
-                                 tuple(self._case(case)))  # fmt: skip
+                    yield Result(
+                        case.name, case.entry or "", case.kind, where, tuple(self._case(case))
+                    )
         for item in self._source.of("error"):
             if only(item.document.path) and item.entry.status != "deprecated":
                 for part, wanted in (("samples", True), ("near_misses", False)):
                     for index, text in enumerate(getattr(item.entry, part)):
                         failures = self._sample(item.id, text, wanted)
-                        yield Result(text[:80], item.id, part, item.where(part, index),
-                                     tuple(failures))  # fmt: skip
+                        yield Result(
+                            text[:80], item.id, part, item.where(part, index), tuple(failures)
+                        )
 
     def healthy(self, folder: Path) -> Iterator[Result]:
         """Each healthy fact set of a folder: no problem may be reported."""
@@ -74,8 +76,10 @@ class CaseRunner:
     def _case(self, case: e.Case) -> Iterator[str]:
         vocabulary = self._doctor.base.vocabulary
         try:
-            facts = [vocabulary.read(item, Location(f"facts[{n}]"), Provenance("test"))
-                     for n, item in enumerate(case.facts)]  # fmt: skip
+            facts = [
+                vocabulary.read(item, Location(f"facts[{n}]"), Provenance("test"))
+                for n, item in enumerate(case.facts)
+            ]
         except ModelMedicError as error:
             yield f"bad facts: {error}"
             return
@@ -112,9 +116,11 @@ class CaseRunner:
         ways = sorted(self._ways(entry, consultation), key=Way.cost)
         if not ways:
             return " (no rule of it was compiled)"
-        gaps = [f"{'contradicted' if g.truth is False else 'unknown'}: {g.text}"
-                + (f" [{'; '.join(map(str, g.facts[:2]))}]" if g.facts else "")
-                for g in ways[0].gaps]  # fmt: skip
+        gaps = [
+            f"{'contradicted' if g.truth is False else 'unknown'}: {g.text}"
+            + (f" [{'; '.join(map(str, g.facts[:2]))}]" if g.facts else "")
+            for g in ways[0].gaps
+        ]
         return "; nearest way lacks " + " AND ".join(gaps)
 
     def _expectations(self, expect: e.Expectation, consultation: Consultation) -> Iterator[str]:
@@ -122,12 +128,17 @@ class CaseRunner:
         if expect.diagnoses is not None and set(expect.diagnoses) != holds.keys():
             wanted = set(expect.diagnoses)
             yield from (f"{name} is missing" for name in sorted(wanted - holds.keys()))
-            yield from (f"{name} is concluded, not expected" for name in sorted(holds.keys() - wanted))
+            yield from (
+                f"{name} is concluded, not expected" for name in sorted(holds.keys() - wanted)
+            )
         yield from (f"{name} is not concluded" for name in expect.concludes if name not in holds)
         yield from (f"{name} is concluded" for name in expect.silent if name in holds)
         yield from (f"{name} is not ruled out" for name in expect.ruled_out if name not in out)
-        yield from (f"{name} is not in conflict" for name in expect.conflicting
-                    if name not in holds or name not in out)  # fmt: skip
+        yield from (
+            f"{name} is not in conflict"
+            for name in expect.conflicting
+            if name not in holds or name not in out
+        )
         yield from _underived(expect.derives, consultation.facts)
         if expect.first is not None:
             first = next(iter(consultation.report().diagnoses), None)
@@ -154,8 +165,11 @@ def _inner_rules(source: KnowledgeSource) -> set[str]:
     for item in source.of("tree"):
         found.add(f"{item.id}/")
         for name, node in item.entry.nodes.items():
-            found |= {f"{item.id}/{name}/{answer}" for answer, branch in node.branches.items()
-                      if branch.goto is not None}  # fmt: skip
+            found |= {
+                f"{item.id}/{name}/{answer}"
+                for answer, branch in node.branches.items()
+                if branch.goto is not None
+            }
     return found
 
 

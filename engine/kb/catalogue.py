@@ -21,10 +21,13 @@ def catalogue(source: KnowledgeSource, vocabulary: Vocabulary) -> dict[str, Any]
 
 def _diagnosis(entry: e.Diagnosis) -> dict[str, Any]:
     actions = [
-        {name: getattr(a, name) for name in ("do", "command", "effort", "risk", "verify")
-         if getattr(a, name)}
+        {
+            name: getattr(a, name)
+            for name in ("do", "command", "effort", "risk", "verify")
+            if getattr(a, name)
+        }
         for a in entry.actions
-    ]  # fmt: skip
+    ]
     return {
         "title": entry.title,
         "severity": entry.severity,
@@ -52,9 +55,12 @@ def _entry(item: Item) -> dict[str, Any]:
         plain["note"] = item.entry.note
     if isinstance(item.entry, e.ErrorEntry):
         row = item.entry
-        plain |= {"meaning": row.meaning, "fix": row.fix, "retry": row.retry,
-                  "causes": [{"diagnosis": c.diagnosis, "likelihood": c.likelihood}
-                             for c in row.causes]}  # fmt: skip
+        plain |= {
+            "meaning": row.meaning,
+            "fix": row.fix,
+            "retry": row.retry,
+            "causes": [{"diagnosis": c.diagnosis, "likelihood": c.likelihood} for c in row.causes],
+        }
     return plain
 
 
@@ -76,8 +82,13 @@ def _node(node: e.Node) -> dict[str, Any]:
         "probe": node.probe,
         "seconds": node.seconds,
         "branches": {
-            name: {"answer": b.answer or name, "goto": b.goto, "conclude": list(b.conclude),
-                   "tree": b.tree, "healthy": b.healthy}
+            name: {
+                "answer": b.answer or name,
+                "goto": b.goto,
+                "conclude": list(b.conclude),
+                "tree": b.tree,
+                "healthy": b.healthy,
+            }
             for name, b in node.branches.items()
         },
-    }  # fmt: skip
+    }

@@ -106,18 +106,30 @@ def _variable_problems(item: Item, rule: RuleDraft, literals: Sequence[Draft]) -
     used = {v for x in literals for _, v in x.joins} | {g[2] for x in literals for g in x.guards}
     used |= {v[0] for _, values, _ in rule.effects for _, v in values if isinstance(v, tuple)}
     missing = sorted(used - bound)
-    return [Problem("MM241", f"{item.id}: the variable ${name} is bound by no positive pattern",
-                    item.where(), "bind it with '{attribute: $name}'") for name in missing]  # fmt: skip
+    return [
+        Problem(
+            "MM241",
+            f"{item.id}: the variable ${name} is bound by no positive pattern",
+            item.where(),
+            "bind it with '{attribute: $name}'",
+        )
+        for name in missing
+    ]
 
 
 def _crowding_problems(
     flat: Sequence[tuple[RuleDraft, Sequence[Draft], int]], rules: Sequence[Rule]
 ) -> list[Problem]:
     return [
-        Problem("MM243", f"{rule.entry} joins or negates more patterns than the network carries",
-                draft.item.where(), "derive a fact from some of them in a rule of its own")
-        for (draft, _, _), rule in zip(flat, rules, strict=True) if crowded(rule)
-    ]  # fmt: skip
+        Problem(
+            "MM243",
+            f"{rule.entry} joins or negates more patterns than the network carries",
+            draft.item.where(),
+            "derive a fact from some of them in a rule of its own",
+        )
+        for (draft, _, _), rule in zip(flat, rules, strict=True)
+        if crowded(rule)
+    ]
 
 
 class _Numbering:
@@ -130,27 +142,43 @@ class _Numbering:
 
     def program(self, drafts: Sequence[RuleDraft], problems: list[Problem]) -> Program:
         """The program; a negation cycle becomes a problem and its rules are dropped."""
-        flat = [(rule, literals, n) for rule in sorted(drafts, key=lambda d: d.id)
-                for n, literals in enumerate(_distinct(rule.alternatives))]  # fmt: skip
+        flat = [
+            (rule, literals, n)
+            for rule in sorted(drafts, key=lambda d: d.id)
+            for n, literals in enumerate(_distinct(rule.alternatives))
+        ]
         try:
             levels = strata([self._dependencies(rule, literals) for rule, literals, _ in flat])
         except NegationCycleError as error:
             on_cycle = set(error.cycle)
             guilty = next(rule for rule, _, _ in flat if rule.id in on_cycle)
             message = f"these rules negate what they derive: {' -> '.join(error.cycle)}"
-            problems.append(Problem("MM242", message, guilty.item.where(),
-                                    "break the cycle: a negation may look only at lower rules"))  # fmt: skip
+            problems.append(
+                Problem(
+                    "MM242",
+                    message,
+                    guilty.item.where(),
+                    "break the cycle: a negation may look only at lower rules",
+                )
+            )
             rest = [d for d in drafts if d.id not in on_cycle]
             return self.program(rest, problems)
-        rules = [self._rule(rule, literals, n, level)
-                 for (rule, literals, n), level in zip(flat, levels, strict=True)]  # fmt: skip
+        rules = [
+            self._rule(rule, literals, n, level)
+            for (rule, literals, n), level in zip(flat, levels, strict=True)
+        ]
         problems.extend(_crowding_problems(flat, rules))
         rules.sort(key=lambda r: (r.stratum, r.id))
         patterns = tuple(p for _, p in sorted(self._patterns.values(), key=lambda x: x[0]))
         rules = [r._replace(waits=w) for r, w in zip(rules, waits_of(rules), strict=True)]
         levels_used = max((r.stratum for r in rules), default=-1) + 1
-        return Program(patterns, tuple(self._aggregates), tuple(rules), levels_used,
-                       index_rules(patterns, rules))  # fmt: skip
+        return Program(
+            patterns,
+            tuple(self._aggregates),
+            tuple(rules),
+            levels_used,
+            index_rules(patterns, rules),
+        )
 
     def _rule(self, rule: RuleDraft, literals: Sequence[Draft], number: int, level: int) -> Rule:
         built = tuple(self._literal(draft) for draft in literals)
@@ -158,8 +186,17 @@ class _Numbering:
         variables = sorted({v for x in built if x.mode == "match" for _, v in x.joins})
         conclusions = tuple(Conclusion(k, values, s) for k, values, s in rule.effects)
         rule_id = f"{rule.id}#{number}" if number else rule.id
-        return Rule(rule_id, rule.item.id, rule.item.form, built, guards, conclusions,
-                    tuple(variables), level, rule.message)  # fmt: skip
+        return Rule(
+            rule_id,
+            rule.item.id,
+            rule.item.form,
+            built,
+            guards,
+            conclusions,
+            tuple(variables),
+            level,
+            rule.message,
+        )
 
     def _literal(self, draft: Draft) -> Literal_:
         pattern = self._pattern(draft)

@@ -18,10 +18,24 @@ Operand = Annotated[
 ]
 
 STATISTICS = (
-    "first", "last", "min", "max", "mean", "median", "range", "count", "slope",
-    "first_over_rest", "max_over_median", "last_over_first", "last_minus_first", "last_minus_min",
-    "last_over_min", "stdev_over_mean", "increases_share",
-)  # fmt: skip
+    "first",
+    "last",
+    "min",
+    "max",
+    "mean",
+    "median",
+    "range",
+    "count",
+    "slope",
+    "first_over_rest",
+    "max_over_median",
+    "last_over_first",
+    "last_minus_first",
+    "last_minus_min",
+    "last_over_min",
+    "stdev_over_mean",
+    "increases_share",
+)
 
 
 class VersionEvent(Strict):

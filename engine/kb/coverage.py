@@ -39,16 +39,23 @@ def inventory_coverage(source: KnowledgeSource, inventories: list[Path]) -> Cove
     wanted = {str(i["id"]) for i in items if i.get("kind") != "background"}
     known = {str(i["id"]) for i in items}
     cited = {c for item in source.items for c in _cited(item.entry.model_dump())}
-    cited |= {c for item in source.items for p in getattr(item.file, "parameters", {}).values()
-              for c in p.covers}  # fmt: skip
+    cited |= {
+        c
+        for item in source.items
+        for p in getattr(item.file, "parameters", {}).values()
+        for c in p.covers
+    }
     prefixes = {name.split("-")[0] for name in known}
     concluded = set(concluding(source))
     named = {str(i["diagnosis"]) for i in items if i.get("diagnosis")}
     named |= {name for name in known if "." in name}  # a list of diagnoses is an inventory too
     wanted -= named
     domains = {name.split(".")[0] for name in named}
-    catalogue = {item.id for item in source.of("diagnosis") if item.id.split(".")[0] in domains
-                 and item.entry.status != "deprecated"}  # fmt: skip
+    catalogue = {
+        item.id
+        for item in source.of("diagnosis")
+        if item.id.split(".")[0] in domains and item.entry.status != "deprecated"
+    }
     return Coverage(
         len(wanted),
         tuple(sorted(wanted - cited)),
@@ -63,11 +70,15 @@ def _items(path: Path) -> list[dict[str, Any]]:
         data = load(path.read_text(encoding="utf-8"), str(path)).data
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not text in UTF-8"
-        raise ModelMedicError(Problem("MM200", f"cannot read: {reason}",
-                                      Location(str(path)))) from None  # fmt: skip
+        raise ModelMedicError(
+            Problem("MM200", f"cannot read: {reason}", Location(str(path)))
+        ) from None
     if not isinstance(data, list) or not all(isinstance(i, dict) and "id" in i for i in data):
-        raise ModelMedicError(Problem("MM270", "an inventory is a list of items with an id",
-                                      Location(str(path), 1, 1)))  # fmt: skip
+        raise ModelMedicError(
+            Problem(
+                "MM270", "an inventory is a list of items with an id", Location(str(path), 1, 1)
+            )
+        )
     return data
 
 

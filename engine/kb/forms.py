@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...facts import Problem, Vocabulary
+from ...facts.fact import normal
 from . import conditions as c
 from . import entries as e
 from .normal_form import Alternatives, Draft, Lowering
@@ -33,7 +34,7 @@ class Forms:
 
     vocabulary: Vocabulary
     subjects: Mapping[str, bool]
-    exclusions: Mapping[str, list[list[tuple[str, str, Any]]]]
+    exclusions: Mapping[str, list[Any]]
     problems: list[Problem]
 
     def rules(self, item: Item) -> list[RuleDraft]:
@@ -88,7 +89,7 @@ class Forms:
         lowering: Lowering,
     ) -> RuleDraft:
         (name, node), (answer, branch) = at, choice
-        where = {"question": f"{tree.id}/{name}", "value": answer}
+        where: c.Where = {"question": f"{tree.id}/{name}", "value": answer}
         ways = [lowering.pattern(c.Pattern(fact="answer", where=where), ("nodes", name))]
         path: tuple[str | int, ...] = ("nodes", name)
         if branch.when is not None:
@@ -117,8 +118,10 @@ class Forms:
                 value = lowering.number(bound, path)
                 if value is not None:
                     test[op] = value
-            where = {**entry.observe.where, entry.attribute: c.Test.model_validate(
-                test or {"known": True})}  # fmt: skip
+            where = {
+                **entry.observe.where,
+                entry.attribute: c.Test.model_validate(test or {"known": True}),
+            }
             yield self._band(item, entry, band, where, lowering)
         if entry.undefined:
             where = {**entry.observe.where, **entry.undefined_where}
@@ -137,10 +140,14 @@ class Forms:
         )
         alternatives = [lowering.pattern(observe, ("observe",))]
         values = (("classification", entry.id), ("label", band.label), ("subject", subject))
-        effects = [("classified", values, ""), *_effects(band.conclude),
-                   *map(_ruled_out, band.rules_out)]  # fmt: skip
-        return RuleDraft(f"{entry.id}/{band.label}", item, alternatives, tuple(effects),
-                         band.message)  # fmt: skip
+        effects = [
+            ("classified", values, ""),
+            *_effects(band.conclude),
+            *map(_ruled_out, band.rules_out),
+        ]
+        return RuleDraft(
+            f"{entry.id}/{band.label}", item, alternatives, tuple(effects), band.message
+        )
 
 
 def match_drafts(match: e.ErrorMatch) -> list[Draft]:
@@ -214,4 +221,4 @@ def _effects(conclusions: Iterable[e.Conclusion]) -> Iterator[Effect]:
 
 
 def _operand(value: Any) -> Any:
-    return (value[1:],) if isinstance(value, str) and value.startswith("$") else value
+    return (value[1:],) if isinstance(value, str) and value.startswith("$") else normal(value)

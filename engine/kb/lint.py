@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 
 from ...facts import Problem, Vocabulary
 from .. import wording
@@ -37,15 +38,23 @@ def lint(built: Built) -> list[Problem]:
 
 def _entry_problems(item: Item) -> Iterator[Problem]:
     if not item.sources():
-        yield Problem("MM260", f"{item.id} names no source", item.where(),
-                      "add sources to the entry or to its file")  # fmt: skip
+        yield Problem(
+            "MM260",
+            f"{item.id} names no source",
+            item.where(),
+            "add sources to the entry or to its file",
+        )
     if item.form == "diagnosis":
         entry: e.Diagnosis = item.entry
         if entry.kind != "benign" and entry.status != "deprecated" and not entry.actions:
             yield Problem("MM261", f"{item.id} says nothing to do", item.where(), "add actions")
         if entry.kind == "escalation" and not entry.packet:
-            yield Problem("MM261", f"{item.id} is an escalation without packet", item.where(),
-                          "list what to hand over")  # fmt: skip
+            yield Problem(
+                "MM261",
+                f"{item.id} is an escalation without packet",
+                item.where(),
+                "list what to hand over",
+            )
 
 
 def _message_problems(item: Item, vocabulary: Vocabulary) -> Iterator[Problem]:
@@ -54,8 +63,12 @@ def _message_problems(item: Item, vocabulary: Vocabulary) -> Iterator[Problem]:
     for alias, attribute in wording.placeholders(item.entry.message):
         where = item.where("message")
         if alias not in aliases:
-            yield Problem("MM262", f"the message names {{{alias}.{attribute}}}, but no pattern has "
-                          f"'as: {alias}'", where, "")  # fmt: skip
+            yield Problem(
+                "MM262",
+                f"the message names {{{alias}.{attribute}}}, but no pattern has 'as: {alias}'",
+                where,
+                "",
+            )
         elif attribute not in vocabulary.kinds[aliases[alias]].attributes:
             yield Problem("MM262", f"{aliases[alias]} has no attribute {attribute!r}", where, "")
 
@@ -77,24 +90,46 @@ def _band_problems(item: Item) -> Iterator[Problem]:
     """Gaps and overlaps of bands, shown with a value."""
     entry: e.Classification = item.entry
     parameters: Mapping[str, e.Parameter] = item.file.parameters
-    bands = sorted((_bound(b.from_, parameters, -float("inf")),
-                    _bound(b.to, parameters, float("inf")), b.label) for b in entry.bands)  # fmt: skip
+    bands = sorted(
+        (
+            _bound(b.from_, parameters, -float("inf")),
+            _bound(b.to, parameters, float("inf")),
+            b.label,
+        )
+        for b in entry.bands
+    )
     for low, high, label in bands:
         if low >= high:
-            yield Problem("MM263", f"the band {label!r} is empty (from {low:g} to {high:g})",
-                          item.where("bands"), "from must be below to")  # fmt: skip
-    for (_, end, left), (start, _, right) in zip(bands, bands[1:], strict=False):
+            yield Problem(
+                "MM263",
+                f"the band {label!r} is empty (from {low:g} to {high:g})",
+                item.where("bands"),
+                "from must be below to",
+            )
+    for (_, end, left), (start, _, right) in pairwise(bands):
         if start < end:
-            yield Problem("MM264", f"the bands {left!r} and {right!r} overlap, for example at "
-                          f"{start:g}", item.where("bands"), "bands are half-open: [from, to)")  # fmt: skip
+            yield Problem(
+                "MM264",
+                f"the bands {left!r} and {right!r} overlap, for example at {start:g}",
+                item.where("bands"),
+                "bands are half-open: [from, to)",
+            )
         elif start > end and not entry.gaps:
-            yield Problem("MM265", f"no band takes {end:g} (between {left!r} and {right!r})",
-                          item.where("bands"), "close the gap, or say why under 'gaps'")  # fmt: skip
+            yield Problem(
+                "MM265",
+                f"no band takes {end:g} (between {left!r} and {right!r})",
+                item.where("bands"),
+                "close the gap, or say why under 'gaps'",
+            )
     open_ended = bands and (bands[0][0] > 0 or bands[-1][1] < float("inf"))
     if open_ended and not entry.gaps:
         witness = bands[-1][1] if bands[-1][1] < float("inf") else 0
-        yield Problem("MM265", f"no band takes {witness:g}", item.where("bands"),
-                      "leave the outer end open, or say why under 'gaps'")  # fmt: skip
+        yield Problem(
+            "MM265",
+            f"no band takes {witness:g}",
+            item.where("bands"),
+            "leave the outer end open, or say why under 'gaps'",
+        )
 
 
 def _bound(value: object, parameters: Mapping[str, e.Parameter], missing: float) -> float:
@@ -108,8 +143,9 @@ def _refinement_problems(item: Item, source: KnowledgeSource) -> Iterator[Proble
     rows = {other.id for other in source.of("error")}
     for general in item.entry.refines:
         if general not in rows or general == item.id:
-            yield Problem("MM266", f"'refines' names no other row: {general!r}",
-                          item.where("refines"), "")  # fmt: skip
+            yield Problem(
+                "MM266", f"'refines' names no other row: {general!r}", item.where("refines"), ""
+            )
 
 
 def _test_problems(source: KnowledgeSource) -> Iterator[Problem]:
@@ -120,15 +156,23 @@ def _test_problems(source: KnowledgeSource) -> Iterator[Problem]:
         for index, case in enumerate(file.cases):
             shown.setdefault(case.entry or "", set()).add(case.kind)
             if case.entry is not None and case.entry not in ids:
-                yield Problem("MM267", f"the case is about an unknown entry {case.entry!r}",
-                              document.where(("cases", index, "entry")), "")  # fmt: skip
+                yield Problem(
+                    "MM267",
+                    f"the case is about an unknown entry {case.entry!r}",
+                    document.where(("cases", index, "entry")),
+                    "",
+                )
     for item in source.items:
         if item.form in ("diagnosis", "error") or item.entry.status == "deprecated":
             continue  # diagnoses are tested through their rules, rows by samples and near misses
         missing = [kind for kind in _KINDS if kind not in shown.get(item.id, ())]
         if missing:
-            yield Problem("MM268", f"{item.id} has no case that shows it {', '.join(missing)}",
-                          item.where(), "add cases to the test file beside it")  # fmt: skip
+            yield Problem(
+                "MM268",
+                f"{item.id} has no case that shows it {', '.join(missing)}",
+                item.where(),
+                "add cases to the test file beside it",
+            )
 
 
 def _conclusion_problems(source: KnowledgeSource) -> Iterator[Problem]:
@@ -136,8 +180,12 @@ def _conclusion_problems(source: KnowledgeSource) -> Iterator[Problem]:
     concluded = set(concluding(source))
     for item in source.of("diagnosis"):
         if item.id not in concluded and item.entry.status != "deprecated":
-            yield Problem("MM269", f"nothing concludes {item.id}", item.where(),
-                          "add a rule, a branch or an error row")  # fmt: skip
+            yield Problem(
+                "MM269",
+                f"nothing concludes {item.id}",
+                item.where(),
+                "add a rule, a branch or an error row",
+            )
 
 
 def concluding(source: KnowledgeSource) -> Iterator[str]:
@@ -153,8 +201,9 @@ def _concluded_by(item: Item) -> Iterable[str]:
     if item.form == "error":
         return [cause.diagnosis for cause in entry.causes]
     if item.form == "tree":
-        return [d for node in entry.nodes.values() for b in node.branches.values()
-                for d in b.conclude]  # fmt: skip
+        return [
+            d for node in entry.nodes.values() for b in node.branches.values() for d in b.conclude
+        ]
     if item.form == "classification":
         bands = [*entry.bands, *([entry.undefined] if entry.undefined else [])]
         return [x.diagnosis for band in bands for x in band.conclude if x.diagnosis]

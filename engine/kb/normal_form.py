@@ -7,7 +7,7 @@ that absence never counts as evidence.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...facts import Attribute, Kind, Problem, Vocabulary
@@ -53,8 +53,9 @@ class Lowering:
         if isinstance(node, c.All | c.Any_):
             conjunctive = isinstance(node, c.All) == positive
             key, parts = ("all", node.all) if isinstance(node, c.All) else ("any", node.any)
-            lowered = [self.condition(part, (*path, key, i), positive)
-                       for i, part in enumerate(parts)]  # fmt: skip
+            lowered = [
+                self.condition(part, (*path, key, i), positive) for i, part in enumerate(parts)
+            ]
             return self._product(lowered, path) if conjunctive else [a for x in lowered for a in x]
         if isinstance(node, c.Not):
             return self.condition(node.not_, (*path, "not"), not positive)
@@ -79,8 +80,12 @@ class Lowering:
         """The literals of a pattern: one if positive, else a refutation and a blocker."""
         kind = self.vocabulary.kinds.get(node.fact)
         if kind is None:
-            self._problem("MM230", f"unknown fact kind {node.fact!r}", (*path, "fact"),
-                          did_you_mean(node.fact, self.vocabulary.kinds))  # fmt: skip
+            self._problem(
+                "MM230",
+                f"unknown fact kind {node.fact!r}",
+                (*path, "fact"),
+                did_you_mean(node.fact, self.vocabulary.kinds),
+            )
             return []
         tests, joins, guards = self._where(kind, node.where, (*path, "where"))
         draft = Draft("match", kind.name, tests, joins, guards, node.as_ or "")
@@ -97,8 +102,12 @@ class Lowering:
             attribute = kind.attributes.get(name)
             at = (*path, name)
             if attribute is None:
-                self._problem("MM231", f"{kind.name} has no attribute {name!r}", at,
-                              did_you_mean(name, kind.attributes))  # fmt: skip
+                self._problem(
+                    "MM231",
+                    f"{kind.name} has no attribute {name!r}",
+                    at,
+                    did_you_mean(name, kind.attributes),
+                )
                 continue
             for op, operand in _pairs(test):
                 if op == "bind" or (op == "eq" and _is_variable(operand)):
@@ -106,7 +115,8 @@ class Lowering:
                 elif _is_variable(operand) and op in ("ne", "lt", "le", "gt", "ge"):
                     self._fresh += 1
                     joins.append((name, f"_{name}{self._fresh}"))
-                    guards.append((f"_{name}{self._fresh}", op, operand[1:]))
+                    ordered = f"version_{op}" if attribute.type == "version" else op
+                    guards.append((f"_{name}{self._fresh}", ordered, operand[1:]))
                 else:
                     tests.append((name, *self._test(attribute, op, operand, at)))
         if kind.polarity and kind.polarity not in where:
@@ -127,8 +137,12 @@ class Lowering:
             return operand
         known = getattr(self.item.file, "parameters", {})
         if operand[1:] not in known:
-            self._problem("MM233", f"this file has no parameter {operand[1:]!r}", at,
-                          did_you_mean(operand[1:], known))  # fmt: skip
+            self._problem(
+                "MM233",
+                f"this file has no parameter {operand[1:]!r}",
+                at,
+                did_you_mean(operand[1:], known),
+            )
             return 0
         return known[operand[1:]].value
 
@@ -138,8 +152,12 @@ class Lowering:
 
     def _band(self, node: c.BandHolds, path: Path) -> c.Pattern:
         if node.band not in self.subjects:
-            self._problem("MM234", f"unknown classification {node.band!r}", (*path, "band"),
-                          did_you_mean(node.band, self.subjects))  # fmt: skip
+            self._problem(
+                "MM234",
+                f"unknown classification {node.band!r}",
+                (*path, "band"),
+                did_you_mean(node.band, self.subjects),
+            )
         labels = [node.label] if isinstance(node.label, str) else node.label
         label = labels[0] if len(labels) == 1 else c.Test.model_validate({"in": labels})
         where: dict[str, Any] = {"classification": node.band, "label": label}
@@ -149,8 +167,12 @@ class Lowering:
 
     def _count(self, node: c.Count, path: Path, positive: bool) -> Alternatives:
         if not positive:
-            self._problem("MM235", "'not' of a count is never known (more facts may exist)", path,
-                          "use absent, or a series over the values")  # fmt: skip
+            self._problem(
+                "MM235",
+                "'not' of a count is never known (more facts may exist)",
+                path,
+                "use absent, or a series over the values",
+            )
         drafts = self.pattern(node.count, (*path, "count"), True)
         function = f"distinct:{node.distinct}" if node.distinct else "count"
         return self._aggregate(drafts, (function, "ge", node.at_least, "", "", 0), path, True)
@@ -161,14 +183,25 @@ class Lowering:
         drafts = self.pattern(pattern, (*path, "series"), True)
         kind = self.vocabulary.kinds.get(source.fact)
         for name in (source.value, source.order):
-            if kind and (name not in kind.attributes
-                         or kind.attributes[name].type not in ("number", "integer")):  # fmt: skip
+            if kind and (
+                name not in kind.attributes
+                or kind.attributes[name].type not in ("number", "integer")
+            ):
                 self._problem("MM231", f"{source.fact} has no number {name!r}", (*path, "series"))
-        bounds = [(op, self._parameter(getattr(node, op), path)) for op in ("lt", "le", "gt", "ge")
-                  if getattr(node, op) is not None]  # fmt: skip
-        each = [self._aggregate(drafts, (node.stat, op, bound, source.value, source.order,
-                                         node.min_points), path, positive)
-                for op, bound in bounds]  # fmt: skip
+        bounds = [
+            (op, self._parameter(getattr(node, op), path))
+            for op in ("lt", "le", "gt", "ge")
+            if getattr(node, op) is not None
+        ]
+        each = [
+            self._aggregate(
+                drafts,
+                (node.stat, op, bound, source.value, source.order, node.min_points),
+                path,
+                positive,
+            )
+            for op, bound in bounds
+        ]
         return self._product(each, path) if positive else [a for x in each for a in x]
 
     def _aggregate(
@@ -185,23 +218,29 @@ class Lowering:
         for alternatives in parts:
             product = [left + right for left in product for right in alternatives]
             if len(product) > MAX_ALTERNATIVES:
-                self._problem("MM237", f"the condition has more than {MAX_ALTERNATIVES} "
-                              "alternatives when written out", path, "split the rule")  # fmt: skip
+                self._problem(
+                    "MM237",
+                    f"the condition has more than {MAX_ALTERNATIVES} alternatives when written out",
+                    path,
+                    "split the rule",
+                )
                 return product[:1]
         return product
 
     def _check_negatable(self, kind: Kind, draft: Draft, path: Path) -> None:
         for name, _ in draft.joins:
             if name not in kind.key or not kind.attributes[name].required:
-                self._problem("MM238", f"a negated pattern can bind only key attributes, not "
-                              f"{name!r}", path)  # fmt: skip
+                self._problem(
+                    "MM238", f"a negated pattern can bind only key attributes, not {name!r}", path
+                )
         if draft.guards:
             self._problem("MM238", "a negated pattern cannot compare with a variable", path)
         if not contradictable(kind, draft):
             missing = [name for name in kind.key if not _pins(draft, name)]
             why = f"fix {', '.join(missing)}" if kind.functional else "use absent"
-            self._problem("MM239", f"'not' of {kind.name} can never be known to be true here", path,
-                          why)  # fmt: skip
+            self._problem(
+                "MM239", f"'not' of {kind.name} can never be known to be true here", path, why
+            )
 
     def _problem(self, code: str, message: str, path: Path, hint: str = "") -> None:
         self.problems.append(Problem(code, message, self.item.where(*path), hint))
@@ -214,8 +253,11 @@ def contradictable(kind: Kind, draft: Draft) -> bool:
 
 def pinned(kind: Kind, draft: Draft) -> tuple[int, ...]:
     """Indexes of the tests that fix the key."""
-    return tuple(i for i, (name, op, _) in enumerate(draft.tests)
-                 if name in kind.key and op in ("eq", "version_eq"))  # fmt: skip
+    return tuple(
+        i
+        for i, (name, op, _) in enumerate(draft.tests)
+        if name in kind.key and op in ("eq", "version_eq")
+    )
 
 
 def _pins(draft: Draft, name: str) -> bool:
@@ -225,8 +267,6 @@ def _pins(draft: Draft, name: str) -> bool:
 
 
 def _with(draft: Draft, **changes: Any) -> Draft:
-    from dataclasses import replace
-
     return replace(draft, **changes)
 
 

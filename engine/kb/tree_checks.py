@@ -17,31 +17,50 @@ def tree_problems(item: Item, vocabulary: Vocabulary, trees: Iterable[str]) -> I
     reached = _reachable(tree)
     for name in tree.nodes:
         if name not in reached:
-            yield Problem("MM252", f"the node {name!r} cannot be reached from {tree.root!r}",
-                          item.where("nodes", name), "lead a branch to it or remove it")  # fmt: skip
+            yield Problem(
+                "MM252",
+                f"the node {name!r} cannot be reached from {tree.root!r}",
+                item.where("nodes", name),
+                "lead a branch to it or remove it",
+            )
     circle = _circle(tree)
     if circle:
-        yield Problem("MM253", f"the nodes run in a circle: {' -> '.join(circle)}",
-                      item.where("nodes", circle[0]), "goto leads forward only")  # fmt: skip
+        yield Problem(
+            "MM253",
+            f"the nodes run in a circle: {' -> '.join(circle)}",
+            item.where("nodes", circle[0]),
+            "goto leads forward only",
+        )
 
 
 def leaves(tree: e.Tree) -> list[tuple[str, str]]:
     """(node, branch) of every branch that ends the tree."""
-    return [(name, answer) for name, node in tree.nodes.items()
-            for answer, branch in node.branches.items() if branch.goto is None]  # fmt: skip
+    return [
+        (name, answer)
+        for name, node in tree.nodes.items()
+        for answer, branch in node.branches.items()
+        if branch.goto is None
+    ]
 
 
 def _unknown_targets(
     item: Item, tree: e.Tree, trees: set[str], vocabulary: Vocabulary
 ) -> Iterator[Problem]:
     if tree.root not in tree.nodes:
-        yield Problem("MM250", f"there is no node {tree.root!r}", item.where("root"),
-                      did_you_mean(tree.root, tree.nodes))  # fmt: skip
+        yield Problem(
+            "MM250",
+            f"there is no node {tree.root!r}",
+            item.where("root"),
+            did_you_mean(tree.root, tree.nodes),
+        )
     for name, node in tree.nodes.items():
         if node.probe and node.probe not in vocabulary.probes:
-            yield Problem("MM251", f"there is no probe {node.probe!r}",
-                          item.where("nodes", name, "probe"),
-                          did_you_mean(node.probe, vocabulary.probes))  # fmt: skip
+            yield Problem(
+                "MM251",
+                f"there is no probe {node.probe!r}",
+                item.where("nodes", name, "probe"),
+                did_you_mean(node.probe, vocabulary.probes),
+            )
         for answer, branch in node.branches.items():
             where = item.where("nodes", name, "branches", answer)
             if branch.goto is not None and branch.goto not in tree.nodes:

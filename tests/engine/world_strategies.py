@@ -31,7 +31,7 @@ POOLS: dict[str, Sequence[Any]] = {
 TAME: dict[str, Sequence[Any]] = {  # what authors write: no operand that means something else
     **POOLS, **dict.fromkeys(("string", "text", "path"), ["a", "a", "b", "c", "é", ""]),
     "version": ["1.0", "1", "2.13.0b2", "2.13.0", "2.14.3"],
-    "number": [0, 1, 1, 2, 2.5, 2**53, float(2**53)], "integer": [0, 1, 2, 2**53],
+    "number": [0, 1, 1.0, 2, 2.5, 2**53, float(2**53)], "integer": [0, 1, 2, 2**53],
 }  # fmt: skip
 FAMILY = {"string": "s", "text": "s", "path": "s", "version": "s", "number": "n", "integer": "n",
           "boolean": "f"}  # fmt: skip
