@@ -30,7 +30,7 @@ def version_key(text: str) -> Key | None:
 
 
 def is_prerelease(text: str) -> bool | None:
-    """Whether the version is an alpha, beta, candidate or development release; None if no version."""
+    """Whether it is an alpha, beta, candidate or development release; None if it is no version."""
     key = version_key(text)
     if key is None:
         return None

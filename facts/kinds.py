@@ -118,7 +118,7 @@ class Vocabulary(NamedTuple):
         )
 
     def fact(self, kind: str, provenance: Iterable[Provenance] = (), **values: Value) -> Fact:
-        """A checked fact. Raises :class:`ModelMedicError` (MM1xx) where it breaks the vocabulary."""
+        """A checked fact. Raises :class:`ModelMedicError` (MM1xx) if it breaks the vocabulary."""
         problems = self.problems({"kind": kind, **values}, Location("fact"))
         if problems:
             raise ModelMedicError(problems)

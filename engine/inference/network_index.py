@@ -23,9 +23,9 @@ class AlphaTable(NamedTuple):
 
 
 class NetworkIndex(NamedTuple):
-    """``shapes`` as (positives, negatives, joins); ``rule_shapes`` by rule; rules by the signal that
-    they watch first; rules by what they conclude (see :func:`goal`); rules by each signal that they
-    wait for."""
+    """``shapes`` as (positives, negatives, joins) and ``rule_shapes`` by rule; then rules by the
+    signal that they watch first, by what they conclude (see :func:`goal`), and by each signal that
+    they wait for."""
 
     shapes: Sequence[tuple[int, int, tuple[tuple[int, int, int, int], ...]]]
     rule_shapes: Sequence[int]

@@ -13,7 +13,7 @@ from .network_index import AlphaTable, NetworkIndex, Signal, goal
 
 class Slot(NamedTuple):
     """A literal's place in its shape. ``joins`` are (attribute, variable) in port order; port 0
-    holds the rule. A slot without signal is the constant slot of a rule without positive literal."""
+    holds the rule. A slot without signal is the constant slot of a rule that waits for nothing."""
 
     number: int
     signal: Signal | None

@@ -16,7 +16,7 @@ MAX_STDIN = 32_000_000
 
 
 def cache_folder() -> Path | None:
-    """Where compiled knowledge is kept; ``MODELMEDIC_CACHE`` overrides it, empty switches it off."""
+    """Where compiled knowledge is kept; ``MODELMEDIC_CACHE`` overrides it, empty means nowhere."""
     chosen = os.environ.get("MODELMEDIC_CACHE")
     if chosen is not None:
         return Path(chosen) if chosen else None

@@ -1,6 +1,6 @@
 """Cold start: the command on the example against a bare interpreter, paired in one run.
 
-Run with ``make bench`` or ``python tests/benchmarks/bench_cold_start.py``; prints medians and ratios.
+``make bench``, or ``python tests/benchmarks/bench_cold_start.py``; prints medians and ratios.
 """
 
 from __future__ import annotations

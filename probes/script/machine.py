@@ -1,0 +1,140 @@
+"""The state of the reading of one script: names, events, the budget, and the branch that is read.
+
+The script is never executed. Its statements are followed once in the order in which they would
+run (loop bodies twice, both arms of each branch, functions of the script at their calls), and what
+happens at the SDK is written down.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from .values import NAMED, UNKNOWN, Event, FunctionNode, Value
+
+MAX_VISITS = 300_000
+MAX_EVENTS = 4_000
+MAX_CALLS = 8
+
+
+class BudgetError(Exception):
+    """The script is too large or too entangled to follow."""
+
+
+class Frame:
+    """Names of one function call; ``parent`` is the module's frame or the enclosing function's."""
+
+    def __init__(self, parent: Frame | None = None, function: FunctionNode | None = None) -> None:
+        self.parent = parent
+        self.function = function
+        self.names: dict[str, Value] = {}
+        self.returned: list[Value] = []
+        self.is_async = isinstance(function, ast.AsyncFunctionDef)
+
+    def get(self, name: str) -> Value:
+        """The value of a name, else what its name suggests."""
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.names:
+                return frame.names[name]
+            frame = frame.parent
+        return guessed(name)
+
+
+class Machine:
+    """Everything that the reading of a script collects."""
+
+    def __init__(self) -> None:
+        self.module = Frame()
+        self.frame = self.module
+        self.attributes: dict[tuple[str, str], Value] = {}
+        self.kinds: dict[int, Value] = {}
+        self.events: list[Event] = []
+        self.path: tuple[tuple[int, int], ...] = ()
+        self.stack: tuple[ast.AST, ...] = ()
+        self.visited_functions: set[int] = set()
+        self.detached_functions: set[int] = set()
+        self.unresolved_waits: list[ast.AST] = []
+        self.unsure = 0
+        self.detached = 0
+        self.run_function: Callable[[Machine, Value, list[Value], dict[str, Value]], Value] = (
+            lambda machine, function, args, named: UNKNOWN
+        )
+        self._visits = 0
+        self._uid = 0
+
+    def visit(self) -> None:
+        """Count one step of the reading. Raises :class:`BudgetError` beyond the limit."""
+        self._visits += 1
+        if self._visits > MAX_VISITS:
+            raise BudgetError
+
+    def fresh(self) -> int:
+        """A new number for a future or a branch."""
+        self._uid += 1
+        return self._uid
+
+    def note(self, node: ast.AST, value: Value) -> Value:
+        """Remember what ``node`` stands for; a known value is not replaced by an unknown one."""
+        if value.kind != "unknown" or id(node) not in self.kinds:
+            self.kinds[id(node)] = value
+        return value
+
+    def kind(self, node: ast.AST | None) -> str:
+        """The kind of an expression that was read, or "unknown"."""
+        return self.value(node).kind
+
+    def value(self, node: ast.AST | None) -> Value:
+        """The value of an expression that was read."""
+        return self.kinds.get(id(node), UNKNOWN)
+
+    def event(self, what: str, op: str, uid: int, node: ast.AST, style: str) -> None:
+        """Write down what happens at the SDK."""
+        if len(self.events) >= MAX_EVENTS:
+            raise BudgetError
+        self.events.append(
+            Event(what, op, uid, node, style, self.path, not self.unsure,
+                  self.frame.is_async, self.detached > 0)
+        )  # fmt: skip
+
+    @contextmanager
+    def arm(self, branch: int, number: int) -> Iterator[None]:
+        """Within: code that runs in one arm of a branch only."""
+        before = self.path
+        self.path = (*before, (branch, number))
+        try:
+            yield
+        finally:
+            self.path = before
+
+    @contextmanager
+    def uncertain(self, really: bool = True) -> Iterator[None]:
+        """Within: code of which it is not known when it runs."""
+        self.unsure += really
+        try:
+            yield
+        finally:
+            self.unsure -= really
+
+    @contextmanager
+    def inside(self, frame: Frame) -> Iterator[None]:
+        """Within: the body of a function."""
+        before = self.frame
+        self.frame = frame
+        try:
+            yield
+        finally:
+            self.frame = before
+
+
+def guessed(name: str) -> Value:
+    """What an unassigned name or attribute stands for, by its name."""
+    kind = NAMED.get(name.lstrip("_"))
+    return Value(kind) if kind else UNKNOWN
+
+
+def exclusive(one: Event, other: Event) -> bool:
+    """Whether two events lie in different arms of one branch, so that only one of them happens."""
+    arms = dict(one.path)
+    return any(branch in arms and arms[branch] != number for branch, number in other.path)

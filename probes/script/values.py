@@ -1,0 +1,174 @@
+"""What an expression of a training script stands for, as far as reading alone can tell."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An abstract value.
+
+    ``kind`` is one of: unknown, const, list, tuple, dict, import (``op`` is the dotted name), function, class,
+    object, method (of a class of the script), service, training, sampling, rest, client-future (``op``:
+    training or sampling), coroutine, future, result, result-field, sequence, sampled-tokens,
+    sampled-text, reencoded-ids, tokenizer, renderer, model-input, datum, ids, text, template, capabilities.
+    ``op`` names the SDK operation (or class) it belongs to, ``uid`` tells futures apart, ``parts``
+    are the elements of a container or the bound arguments, ``const`` holds a constant or the keys
+    of a dict.
+    """  # fmt: skip
+
+    kind: str = "unknown"
+    op: str = ""
+    uid: int = 0
+    parts: tuple[Value, ...] = ()
+    const: Any = field(default=None, compare=False)
+    node: ast.AST | None = field(default=None, compare=False)
+
+
+UNKNOWN = Value()
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+class Event(NamedTuple):
+    """Something that happens at the SDK, in the order of execution.
+
+    ``what`` is submit or wait; ``style`` is plain, async-call, result, await or gather; ``path``
+    names the arms of the branches that lead here; ``sure`` is false in error handlers and
+    under tests of a queue's length, where the order is not known.
+    """
+
+    what: str
+    op: str
+    uid: int
+    node: ast.AST
+    style: str
+    path: tuple[tuple[int, int], ...]
+    sure: bool
+    in_async: bool
+    detached: bool
+
+
+class Operation(NamedTuple):
+    """An SDK method: receivers that it is searched on, and what a call gives."""
+
+    receivers: frozenset[str]
+    gives: str
+    of: str = ""
+
+
+def _on(receivers: str, gives: str, of: str = "") -> Operation:
+    return Operation(frozenset(receivers.split()), gives, of)
+
+
+# A receiver "any" marks a name that no other library has: the receiver may be unknown.
+OPERATIONS = {
+    "forward": _on("training", "future"),
+    "forward_backward": _on("training any", "future"),
+    "forward_backward_custom": _on("training any", "future"),
+    "optim_step": _on("training any", "future"),
+    "save_state": _on("training", "future"),
+    "load_state": _on("training", "future"),
+    "load_state_with_optimizer": _on("training any", "future"),
+    "save_weights_for_sampler": _on("training any", "future"),
+    "save_weights_external": _on("training any", "future"),
+    "save_weights_and_get_sampling_client": _on("training any", "client-future", "sampling"),
+    "create_lora_training_client": _on("service any", "client-future", "training"),
+    "create_training_client_from_state": _on("service any", "client-future", "training"),
+    "create_training_client_from_state_with_optimizer": _on(
+        "service any", "client-future", "training"
+    ),
+    "create_sampling_client": _on("service training any", "client-future", "sampling"),
+    "sample": _on("sampling", "future"),
+    "compute_logprobs": _on("sampling any", "future"),
+    "get_server_capabilities": _on("service rest any", "future"),
+    "get_info": _on("training", "result"),
+    "get_tokenizer": _on("training sampling any", "tokenizer"),
+    "create_rest_client": _on("service any", "rest"),
+    "get_checkpoint_archive_url_from_tinker_path": _on("rest any", "future"),
+}
+TRAINING_STEPS = frozenset({"forward_backward", "forward_backward_custom", "optim_step"})
+BACKWARD = frozenset({"forward_backward", "forward_backward_custom"})
+
+# What a parameter or an unassigned name stands for, by its name.
+NAMED = {
+    "training_client": "training",
+    "train_client": "training",
+    "trainer_client": "training",
+    "tc": "training",
+    "sampling_client": "sampling",
+    "sample_client": "sampling",
+    "sampler": "sampling",
+    "sampler_client": "sampling",
+    "service_client": "service",
+    "rest_client": "rest",
+    "tokenizer": "tokenizer",
+    "tok": "tokenizer",
+    "renderer": "renderer",
+}
+# Classes and functions of tinker and the cookbook, by their last name -> kind of what they make.
+MAKERS = {
+    "ServiceClient": "service",
+    "TrainingClient": "training",
+    "SamplingClient": "sampling",
+    "RestClient": "rest",
+    "get_renderer": "renderer",
+    "get_tokenizer": "tokenizer",
+    "AutoTokenizer": "tokenizer",
+    "AutoProcessor": "tokenizer",
+    "ModelInput": "model-input",
+    "Datum": "datum",
+    "APIFuture": "future",
+}
+
+
+def text_of(node: ast.AST | None) -> str:
+    """The last name of a dotted expression: ``b`` for ``x.a.b`` and ``b``."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def dotted(node: ast.AST | None) -> str:
+    """``a.b.c`` for a chain of names, else an empty text."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([node.id, *reversed(names)])
+
+
+def constant(node: ast.AST | None) -> Any:
+    """The value of a literal (also signed or a product of numbers), else None."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = constant(node.operand)
+        return -inner if _is_number(inner) else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Add, ast.Sub, ast.Div)):
+        return folded(node.op, constant(node.left), constant(node.right))
+    return None
+
+
+def folded(op: ast.operator, left: Any, right: Any) -> Any:
+    """The result of simple arithmetic on two numbers, else None."""
+    if not (_is_number(left) and _is_number(right)):
+        return None
+    if isinstance(op, ast.Mult):
+        return left * right
+    if isinstance(op, ast.Add):
+        return left + right
+    if isinstance(op, ast.Sub):
+        return left - right
+    return left / right if isinstance(op, ast.Div) and right else None
+
+
+def _is_number(value: Any) -> bool:
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return plain and -1e100 < value < 1e100
