@@ -96,14 +96,14 @@ class Consultation:
         self.evaluator = Evaluator(self._base.program, self._base.defaults, known, doctor.alpha)
         derivation = Derivation(known, self.derivation.firings, self.derivation.capped)
         self.explanations = Explanations(self._base.program, derivation, self.evaluator)
-        self.why_not = WhyNot(self._base.program, self.evaluator)
+        self.why_not = WhyNot(self._base.program, self.evaluator, self._base.derived_kinds)
         self.facts = known
 
     def report(self, problems: Sequence[Problem] = ()) -> Report:
         """The report."""
         how = self.explanations
         diagnoses, ruled_out = findings(self._base, self.facts, how)
-        planner = Planner(self._base, self.facts, self.why_not, how)
+        planner = Planner(self._base, self.facts, self.why_not, diagnoses, how.ids)
         errors = list(problems)
         if self.derivation.capped:
             errors.append(

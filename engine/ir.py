@@ -1,8 +1,8 @@
 """The intermediate rule set: what every form of knowledge is compiled to.
 
 A :class:`Program` holds *rules*. A rule is a conjunction of *literals* over *patterns*;
-alternatives (``any``) have become several rules with one ``entry``. All values are immutable and have a plain
-form (:func:`to_plain`, :func:`from_plain`) that can be cached as JSON.
+alternatives (``any``) have become several rules with one ``entry``. All values are immutable and
+have a plain form (:func:`to_plain`, :func:`from_plain`) that can be cached as JSON.
 """
 
 from __future__ import annotations

@@ -100,6 +100,11 @@ class KnowledgeBase(NamedTuple):
                 found[kind.name] = values
         return found
 
+    @property
+    def derived_kinds(self) -> frozenset[str]:
+        """The fact kinds that only rules make."""
+        return frozenset(k.name for k in self.vocabulary.kinds.values() if k.derived)
+
     def summary(self, diagnosis: str) -> Summary:
         """Title, severity, kind and effects; bare ones for an id that is not in the catalogue."""
         return self.summaries.get(diagnosis) or Summary(diagnosis, "info", "symptom")

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..facts import Fact, Question
-from .explain import Explanations
 from .findings import concluded_facts
 from .ir import Pattern
 from .knowledge_base import KnowledgeBase
-from .report import Candidate, NextStep
+from .report import Candidate, Diagnosis, NextStep
 from .why_not import Gap, Way, WhyNot
 
 MAX_STEPS = 8
@@ -30,6 +29,12 @@ class Open(NamedTuple):
     gaps: tuple[Gap, ...]
 
 
+def _settled(d: Diagnosis) -> bool:
+    """A cause that is proven well enough to account for what it explains."""
+    cause = d.kind not in ("symptom", "benign")
+    return cause and d.confidence != "possible" and not d.conflicting
+
+
 class _Option:
     """A step with what speaks for it so far."""
 
@@ -40,16 +45,35 @@ class _Option:
 
 
 class Planner:
-    """Plans for one set of facts."""
+    """Plans for one set of facts and what was found in them.
+
+    What a proven cause accounts for needs no further question: a diagnosis is open only if it could
+    explain a symptom that has no cause yet, or rests on a fact that no finding has used.
+    """
 
     def __init__(
-        self, base: KnowledgeBase, facts: Sequence[Fact], why_not: WhyNot, how: Explanations
+        self,
+        base: KnowledgeBase,
+        facts: Sequence[Fact],
+        why_not: WhyNot,
+        found: Sequence[Diagnosis],
+        ids: Mapping[Fact, str],
     ) -> None:
         self._base = base
         self._facts = facts
         self._why_not = why_not
-        self._how = how
+        self._ids = ids
         self._open: tuple[Open, ...] | None = None
+        causes = {d.id for d in found if _settled(d)}
+        self._unexplained = {
+            d.id for d in found if d.kind == "symptom" and not causes & set(d.explained_by)
+        }
+        self._used = {
+            e.fact
+            for d in found
+            if d.id in causes or d.kind == "benign" or causes & set(d.explained_by)
+            for e in d.evidence
+        }
 
     def open(self) -> tuple[Open, ...]:
         """Open diagnoses, nearest first. A tree position alone is no support."""
@@ -110,29 +134,45 @@ class Planner:
             if not wanted or 2 * borne_out < len(rule.waits):
                 continue
             way = self._why_not.best_way(rule)
-            for name in wanted if self._supported(way) else ():
-                if name not in nearest or way.cost() < nearest[name].cost():
+            for name in wanted:
+                nearer = name not in nearest or way.cost() < nearest[name].cost()
+                if nearer and self._supported(name, way):
                     nearest[name] = way
         return nearest
 
-    def _supported(self, way: Way) -> bool:
+    def _supported(self, name: str, way: Way) -> bool:
         """Whether the way has real support and nothing against it: at least as many conditions rest
-        on facts as are missing, and one of them on something other than a triage position."""
-        if way.contradicted or not way.gaps:
-            return False
+        on facts as are missing, and the diagnosis has something left to explain."""
         resting = [j for j in way.holds if j.facts]
-        return len(resting) >= len(way.gaps) and any(
-            fact.kind not in ("tree_node", "answer") for j in resting for fact in j.facts
+        if way.contradicted or not way.gaps or len(resting) < len(way.gaps):
+            return False
+        if self._unexplained & set(self._base.summary(name).explains):
+            return True
+        kinds = self._base.vocabulary.kinds
+        return any(
+            not (kinds[fact.kind].context or kinds[fact.kind].derived)
+            and fact.kind not in ("answer", "symptom")
+            and self._ids[fact] not in self._used
+            for j in resting
+            for fact in j.facts
         )
 
     def _tree_steps(self) -> Iterable[NextStep]:
-        """The undecided nodes that the facts have reached, in authored order."""
+        """The undecided nodes that the facts have reached, in authored order; a tree whose symptom
+        has its cause is left."""
+        settled = {
+            str(f.get("name"))
+            for f in self._facts
+            if f.kind == "symptom" and self._ids[f] in self._used
+        }
         reached: dict[str, set[str]] = {}
         for fact in self._facts:
             if fact.kind == "tree_node":
                 reached.setdefault(str(fact.get("tree")), set()).add(str(fact.get("node")))
         for tree_id, nodes in sorted(reached.items()):
-            tree = self._base.catalogue["trees"].get(tree_id, {"nodes": {}})
+            tree = self._base.catalogue["trees"].get(tree_id, {"nodes": {}, "symptom": ""})
+            if tree["symptom"] in settled:
+                continue
             for name, node in tree["nodes"].items():
                 decided = any(f"{name}/{branch}" in nodes for branch in node["branches"])
                 if name in nodes and not decided:

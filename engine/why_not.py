@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..facts import Fact
@@ -43,7 +43,9 @@ class Way(NamedTuple):
 class WhyNot:
     """Answers for one set of facts."""
 
-    def __init__(self, program: Program, evaluator: Evaluator) -> None:
+    def __init__(self, program: Program, evaluator: Evaluator, derived: Collection[str]) -> None:
+        """``derived`` names the fact kinds that only rules make: nobody can be asked for them."""
+        self._derived = derived
         self._program = program
         self._evaluator = evaluator
 
@@ -106,6 +108,8 @@ class WhyNot:
         if gap.literal.mode != "match":
             return ""
         pattern = self._program.patterns[gap.literal.pattern]
+        if pattern.kind not in self._derived:
+            return ""
         constants = {t.attribute: t.operand for t in pattern.tests if t.op == "eq"}
         return goal(pattern.kind, constants)
 

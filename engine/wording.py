@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..facts import Fact, Value
@@ -123,6 +123,3 @@ def _default_polarity(item: Test) -> bool:
         and item.op == "eq"
         and item.operand is True
     )
-
-
-Describe = Callable[[Fact], str]

@@ -42,6 +42,7 @@ class KindDeclaration(Strict):
     functional: bool = True
     polarity: str = ""
     derived: bool = False
+    context: bool = Field(False, description="Describes the surroundings, suggests nothing alone.")
     probes: list[str] = []
     attributes: dict[str, AttributeDeclaration]
 

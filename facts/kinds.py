@@ -59,7 +59,8 @@ class Kind(NamedTuple):
 
     ``key`` names the attributes that identify what a fact is about; ``functional`` says that a
     known fact about the same key contradicts a condition it fails. ``polarity`` names the boolean
-    attribute (default true) that is false where something was looked for and not found.
+    attribute (default true) that is false where something was looked for and not found. Facts of a
+    ``context`` kind describe the surroundings; alone they suggest nothing.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Kind(NamedTuple):
     polarity: str = ""
     probes: tuple[str, ...] = ()
     derived: bool = False
+    context: bool = False
 
 
 class Probe(NamedTuple):

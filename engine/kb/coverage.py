@@ -16,8 +16,8 @@ from .source import KnowledgeSource
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """``wanted`` items must be cited; ``missing`` are not. ``unknown`` citations name no item of
-    any inventory given. ``unconcluded`` are catalogue ids that no entry concludes; ``absent`` are ids
-    that an inventory names and the catalogue does not have."""
+    any inventory given. ``unconcluded`` are catalogue ids that no entry concludes; ``absent`` are
+    ids that an inventory names and the catalogue does not have."""
 
     wanted: int
     missing: tuple[str, ...]

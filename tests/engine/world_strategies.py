@@ -169,8 +169,10 @@ class _Maker:
         return {"fact": kind, "set": values}
 
     def _part(self, bound: dict[str, str], depth: int) -> Flat:
-        choice = self.draw(st.integers(0, 15))
-        if choice <= 4 or depth > 1:
+        choice = self.draw(st.integers(0, 17))
+        if choice >= 15 and bound:
+            return self._joined(bound)
+        if choice <= 3 or depth > 1:
             return self._pattern(bound, binds=depth == 0)
         if choice <= 6 and self.negation:
             return {"not": self._negatable(bound, depth)}
@@ -203,6 +205,18 @@ class _Maker:
             return {"not": self._negatable(bound, depth)}
         return self._pattern(bound, binds=False, negated=True)
 
+    def _joined(self, bound: dict[str, str]) -> Flat:
+        """A pattern that a variable joins to another, by equality or by size."""
+        variable = pick(self.draw, sorted(bound))
+        kinds = [(name, attribute) for name, kind in self.kinds.items()
+                 for attribute, declared in kind["attributes"].items()
+                 if FAMILY[declared["type"]] == bound[variable]]  # fmt: skip
+        name, attribute = pick(self.draw, kinds)
+        test: Any = f"${variable}"
+        if attribute in "ni" and chance(self.draw, 60):
+            test = {pick(self.draw, ["lt", "le", "gt", "ge", "ne"]): test}
+        return {"fact": name, "where": {attribute: test}}
+
     def _series(self) -> Flat:
         kind = pick(self.draw, self._negated_kinds())
         source: Flat = {"fact": kind, "value": "n", "order": "n"}
@@ -229,9 +243,13 @@ class _Maker:
             kinds = [name for name in kinds if self.kinds[name]["functional"]] or kinds
         name = pick(self.draw, kinds)
         kind, where = self.kinds[name], {}
+        others = [a for a in kind["attributes"] if not negated or a not in kind["key"]]
+        tested = {pick(self.draw, others) for _ in range(pick(self.draw, [1, 1, 2, 3]))}
+        if not negated and not plain and chance(self.draw, 15):
+            tested = set()
         for attribute, declared in kind["attributes"].items():
             key = attribute in kind["key"]
-            if not chance(self.draw, 100 if negated and key else 35):
+            if attribute not in tested and not (negated and key):
                 continue
             free = plain or (negated and not key)
             where[attribute] = self._test(declared["type"], bound, binds, free, negated and key)

@@ -1,0 +1,78 @@
+"""Is this a folder or file with weights, and of which kind? Reads names and one header."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+_HEADER_LIMIT = 4 * 2**20
+_MAX_ENTRIES = 4_096
+
+
+def looks_like_weights(path: Path, head: bytes = b"") -> bool:
+    """Whether ``path`` is a safetensors file, a sharded model's index, or a folder with either
+    (a model or an adapter). ``head`` holds the first bytes of a file. Never raises."""
+    if head:
+        return _is_header(head) or _is_index(head)
+    try:
+        return path.is_dir() and any(_names(path))
+    except OSError:
+        return False
+
+
+def role_of_weights(path: Path) -> str:
+    """``adapter`` for LoRA matrices, ``model`` for whole weights, empty for neither."""
+    try:
+        if path.is_dir():
+            names = list(_names(path))
+            if any(name.startswith("adapter_") for name in names):
+                return "adapter"
+            first = next((name for name in names if name.endswith(".safetensors")), "")
+            return _role_of_file(path / first) if first else ("model" if names else "")
+        return _role_of_file(path)
+    except OSError:
+        return ""
+
+
+def _names(folder: Path) -> list[str]:
+    """The files of a folder that speak of weights, sorted."""
+    found = []
+    for number, entry in enumerate(folder.iterdir()):
+        if number >= _MAX_ENTRIES:
+            break
+        name = entry.name
+        if name.endswith((".safetensors", ".safetensors.index.json")):
+            found.append(name)
+        elif name == "adapter_config.json":
+            found.append(name)
+    return sorted(found)
+
+
+def _role_of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        head = file.read(_HEADER_LIMIT)
+    if not _is_header(head):
+        return "model" if _is_index(head) else ""
+    return "adapter" if b".lora_A" in head else "model"
+
+
+def _is_header(head: bytes) -> bool:
+    """A safetensors file: eight bytes of length, then a JSON object of tensors."""
+    if len(head) < 10 or head[8:9] != b"{":
+        return False
+    length = int.from_bytes(head[:8], "little")
+    if not 2 <= length <= 100 * 2**20:
+        return False
+    start = head[8 : 8 + min(length, 65_536)]
+    return b'"dtype"' in start or start.rstrip(b" ") == b"{}" or b'"__metadata__"' in start
+
+
+def _is_index(head: bytes) -> bool:
+    if b'"weight_map"' not in head:
+        return False
+    try:
+        return isinstance(json.loads(head), dict)
+    except ValueError:
+        return head.lstrip()[:1] == b"{"  # longer than what was read
+    except RecursionError:
+        return False

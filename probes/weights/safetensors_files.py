@@ -1,0 +1,231 @@
+"""Reads safetensors files piece by piece: headers first, then only the rows that are asked for.
+
+Nothing is mapped into memory and nothing is ever unpickled: a tensor of any size costs the block
+that is looked at. Codes: MM430 cannot be read, MM431 not a safetensors file or damaged, MM432
+a shard is missing, MM433 pickle files are never loaded, MM434 a tensor is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...facts.problems import Location, Problem, excerpt
+from .number_formats import FORMATS, OTHER_FORMATS
+
+MAX_HEADER = 100 * 2**20  # the limit of the file format itself
+MAX_INDEX = 100 * 2**20
+MAX_FILES = 2_000
+MAX_TENSORS = 2_000_000
+MAX_NAME = 512
+# One row of a tensor is the least that is read at a time.
+MAX_ROW = 2**24
+_PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+_CONVERT = "convert them: model.save_pretrained(..., safe_serialization=True)"
+
+
+class Tensor(NamedTuple):
+    """Where a tensor lies. ``offset`` counts bytes from the start of ``file``."""
+
+    file: Path
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+
+    @property
+    def matrices(self) -> tuple[int, int, int]:
+        """The shape as (matrices, rows, columns); a vector is one row."""
+        if len(self.shape) < 2:
+            return 1, 1, math.prod(self.shape)
+        if len(self.shape) == 2:
+            return 1, *self.shape  # type: ignore[return-value]
+        return self.shape[0], self.shape[1], math.prod(self.shape[2:])
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether its numbers can be read one by one."""
+        return self.dtype in FORMATS and 0 < self.size and self.matrices[2] <= MAX_ROW
+
+    def rows(self, matrix: int, first: int, last: int) -> Any:
+        """Rows ``first`` to ``last`` (excluded) of one matrix, as stored. Raises ``OSError``
+        or ``ValueError`` where the file is not what its header says any more."""
+        import numpy as np
+
+        _, height, width = self.matrices
+        name, bytes_each = FORMATS[self.dtype]
+        with self.file.open("rb") as file:
+            file.seek(self.offset + (matrix * height + first) * width * bytes_each)
+            read = np.fromfile(file, dtype=name, count=(last - first) * width)
+        return read.reshape(last - first, width)
+
+    def read_bytes(self, first: int, count: int) -> bytes:
+        """``count`` bytes from byte ``first`` of the tensor."""
+        with self.file.open("rb") as file:
+            file.seek(self.offset + first)
+            return file.read(count)
+
+
+class WeightFiles(NamedTuple):
+    """The tensors of a folder (or file), its parsed ``config`` and what was wrong with it."""
+
+    path: Path
+    tensors: Mapping[str, Tensor]
+    config: Mapping[str, Any]
+    problems: tuple[Problem, ...] = ()
+
+
+def open_weights(path: Path, config_name: str = "config.json") -> WeightFiles:
+    """Read the headers of all safetensors files at ``path``. Never raises."""
+    problems: list[Problem] = []
+    tensors: dict[str, Tensor] = {}
+    for file in _files(path, problems):
+        for name, tensor in _header(file, problems):
+            if name in tensors:
+                problems.append(_problem("MM434", f"a second {excerpt(name)} is left out", file))
+            elif len(tensors) < MAX_TENSORS:
+                tensors[name] = tensor
+    folder = path if path.is_dir() else path.parent
+    config = read_json(folder / config_name, problems) or {}
+    ordered = {name: tensors[name] for name in sorted(tensors)}
+    return WeightFiles(path, ordered, config, tuple(problems))
+
+
+def read_json(path: Path, problems: list[Problem]) -> dict[str, Any] | None:
+    """A JSON object, or None; a file that is there and cannot be used becomes a problem."""
+    try:
+        if not path.is_file():
+            return None
+        if path.stat().st_size > MAX_INDEX:
+            problems.append(_problem("MM430", "is too large to be read", path))
+            return None
+        value = json.loads(path.read_bytes())
+    except OSError as error:
+        problems.append(_problem("MM430", f"cannot be read: {error.strerror}", path))
+        return None
+    except (ValueError, RecursionError):
+        problems.append(_problem("MM431", "is not valid JSON; it was left out", path))
+        return None
+    if not isinstance(value, dict):
+        problems.append(_problem("MM431", "is not a JSON object; it was left out", path))
+        return None
+    return value
+
+
+def _files(path: Path, problems: list[Problem]) -> list[Path]:
+    try:
+        if not path.is_dir():
+            return [path]
+        names = sorted(entry.name for entry in path.iterdir())
+    except OSError as error:
+        problems.append(_problem("MM430", f"cannot be read: {error.strerror}", path))
+        return []
+    files = [path / name for name in names if name.endswith(".safetensors")]
+    _report_pickles(path, names, bool(files), problems)
+    _report_missing_shards(path, names, problems)
+    if len(files) > MAX_FILES:
+        text = f"has {len(files):,} safetensors files; the first {MAX_FILES:,} were read"
+        problems.append(_problem("MM434", text, path))
+    if not files and not any(problem.code == "MM433" for problem in problems):
+        problems.append(_problem("MM430", "has no safetensors file", path))
+    return files[:MAX_FILES]
+
+
+def _report_pickles(
+    path: Path, names: list[str], have_better: bool, problems: list[Problem]
+) -> None:
+    pickles = [name for name in names if name.endswith(_PICKLES)]
+    if pickles and not have_better:
+        text = f"holds {excerpt(pickles[0])} only, which can run code when loaded; it was not read"
+        problems.append(Problem("MM433", f"{path.name} {text}", Location(str(path)), _CONVERT))
+
+
+def _report_missing_shards(path: Path, names: list[str], problems: list[Problem]) -> None:
+    index = next((name for name in names if name.endswith(".safetensors.index.json")), "")
+    found = read_json(path / index, problems) if index else None
+    shards = found.get("weight_map") if found else None
+    if not isinstance(shards, dict):
+        return
+    wanted = {name for name in shards.values() if isinstance(name, str)}
+    for name in sorted(wanted - set(names))[:20]:
+        lost = sum(1 for shard in shards.values() if shard == name)
+        text = f"the shard {excerpt(name)} is missing; its {lost:,} tensors are not known"
+        problems.append(_problem("MM432", text, path / index, "download it again"))
+
+
+def _header(file: Path, problems: list[Problem]) -> Iterator[tuple[str, Tensor]]:
+    try:
+        size = file.stat().st_size
+        with file.open("rb") as opened:
+            start = opened.read(8)
+            length = int.from_bytes(start, "little")
+            if len(start) < 8 or not 2 <= length <= min(MAX_HEADER, size - 8):
+                problems.append(_damaged(file, "it has no header; the file may be cut"))
+                return
+            entries = json.loads(opened.read(length))
+    except OSError as error:
+        problems.append(_problem("MM430", f"cannot be read: {error.strerror}", file))
+        return
+    except (ValueError, RecursionError):
+        problems.append(_damaged(file, "its header is not valid JSON"))
+        return
+    if not isinstance(entries, dict):
+        problems.append(_damaged(file, "its header is not a JSON object"))
+        return
+    yield from _entries(file, entries, 8 + length, size, problems)
+
+
+def _entries(
+    file: Path, entries: dict[str, Any], start: int, size: int, problems: list[Problem]
+) -> Iterator[tuple[str, Tensor]]:
+    wrong: list[str] = []
+    for name, entry in entries.items():
+        if name == "__metadata__":
+            continue
+        tensor = _tensor(file, entry, start, size) if len(name) <= MAX_NAME else None
+        if tensor is None:
+            wrong.append(name)
+        else:
+            yield name, tensor
+    if wrong:
+        text = f"{len(wrong):,} tensors are cut off or badly described, such as {excerpt(wrong[0])}"
+        problems.append(_damaged(file, text))
+
+
+def _tensor(file: Path, entry: Any, start: int, size: int) -> Tensor | None:
+    """A tensor whose description holds together and whose bytes are there, or None."""
+    if not isinstance(entry, dict):
+        return None
+    dtype, shape, span = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
+    if not isinstance(dtype, str) or not _counts(shape) or not _counts(span) or len(span) != 2:
+        return None
+    bytes_each = FORMATS[dtype][1] if dtype in FORMATS else OTHER_FORMATS.get(dtype)
+    if bytes_each is not None and span[1] - span[0] != math.prod(shape) * bytes_each:
+        return None
+    if span[1] < span[0] or start + span[1] > size:
+        return None
+    return Tensor(file, dtype, tuple(shape), start + span[0])
+
+
+def _counts(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) <= 8
+        and all(type(each) is int and 0 <= each < 2**50 for each in value)
+    )
+
+
+def _problem(code: str, message: str, path: Path, hint: str = "") -> Problem:
+    return Problem(code, f"{path.name} {message}", Location(str(path)), hint)
+
+
+def _damaged(file: Path, what: str) -> Problem:
+    text = f"{file.name} is damaged or no safetensors file: {what}"
+    return Problem("MM431", text, Location(str(file)), "download or save it again")
