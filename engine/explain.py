@@ -13,6 +13,7 @@ from .inference.derivation import Derivation, Firing, concluded
 from .ir import Program, Rule
 
 MAX_FACTS_SHOWN = 8
+_STRENGTHS = ("decisive", "strong", "weak")
 
 
 class Step(NamedTuple):
@@ -54,9 +55,14 @@ class Explanations:
         return fact in self._by_fact
 
     def steps(self, fact: Fact) -> list[Step]:
-        """Every firing that concludes the fact, well-founded and shallow ones first."""
-        firings = self._by_fact.get(fact, ())
-        return [self.step(f) for f in sorted(firings, key=lambda f: (self._depth[f], f.rule))]
+        """Every firing that concludes the fact: strong ones first, then well-founded and shallow
+        ones."""
+        steps = [self.step(firing) for firing in self._by_fact.get(fact, ())]
+        return sorted(steps, key=self._rank)
+
+    def _rank(self, step: Step) -> tuple[int, int, int]:
+        strength = _STRENGTHS.index(step.strength) if step.strength in _STRENGTHS else 0
+        return strength, self._depth[step.firing], step.firing.rule
 
     def step(self, firing: Firing) -> Step:
         """The firing with its evidence."""

@@ -98,6 +98,10 @@ class Machine:
                   self.frame.is_async, self.detached > 0)
         )  # fmt: skip
 
+    def events_break(self) -> None:
+        """What follows is read on its own: its order to what came before is not known."""
+        self.events.append(Event("break", "", 0, ast.Module([], []), "", (), False, False, False))
+
     @contextmanager
     def arm(self, branch: int, number: int) -> Iterator[None]:
         """Within: code that runs in one arm of a branch only."""

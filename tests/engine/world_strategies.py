@@ -6,15 +6,17 @@ by it, so the strategies need not know each of its rules; `test_differential` co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
 
-Draw = Callable[[st.SearchStrategy[Any]], Any]
+Draw = random.Random  # given by hypothesis, hence replayed and shrunk
 Flat = dict[str, Any]
 
+SEEDS = st.randoms(use_true_random=False)
 LONG = "x" * 3000
 TEXTS = ["", "a", "A", "b", "c", "$", "$s", "@p", "é", "e\u0301", "0", "true", "null", " a ", "-",
          "a\nb", "\u2028", "\U0001f600", "{a}", LONG]  # fmt: skip
@@ -51,17 +53,21 @@ class Spec:
 
 
 def pick(draw: Draw, items: Sequence[Any]) -> Any:
-    return draw(st.sampled_from(items))
+    return draw.choice(items)
 
 
 def chance(draw: Draw, percent: int) -> bool:
-    return bool(draw(st.integers(0, 99)) >= 100 - percent)
+    return draw.randint(0, 99) >= 100 - percent
 
 
 @st.composite
-def specs(draw: Draw, negation: bool = True, closed_world: bool = True) -> Spec:
+def specs(
+    hypothesis_draw: Any, *, negation: bool = True, closed_world: bool = True, seeds: Any = SEEDS
+) -> Spec:
     """A world; without ``closed_world`` no rule asks for absence, without ``negation`` no ``not``."""
-    kinds = {f"k{n}": _kind(draw) for n in range(draw(st.integers(1, 3)))}
+    draw = hypothesis_draw(seeds)
+    kinds = {f"k{n}": _kind(draw) for n in range(draw.randint(1, 3))}
+    kinds["k0"]["functional"] = True
     for name in ("d0", "d1"):
         kinds[name] = {**_kind(draw), "derived": True}
     maker = _Maker(draw, kinds, negation, closed_world)
@@ -130,13 +136,13 @@ class _Maker:
         return {"schema": "modelmedic/diagnoses/1", "domain": "t", "diagnoses": entries}
 
     def rules(self) -> Flat:
-        entries = [self._rule(n) for n in range(self.draw(st.integers(2, 8)))]
+        entries = [self._rule(n) for n in range(self.draw.randint(2, 8))]
         return {"schema": "modelmedic/rules/1", "domain": "t", "rules": entries,
                 "parameters": {"p": {"value": 1.5, "origin": "made up"}}}  # fmt: skip
 
     def _rule(self, number: int) -> Flat:
         bound: dict[str, str] = {}  # variable -> family
-        self.level = self.draw(st.integers(0, 1))
+        self.level = self.draw.randint(0, 1)
         parts = [self._pattern(bound, binds=True)]
         for _ in range(pick(self.draw, [0, 0, 1, 1, 2, 2, 4])):
             parts.append(self._part(bound, 0))
@@ -169,7 +175,7 @@ class _Maker:
         return {"fact": kind, "set": values}
 
     def _part(self, bound: dict[str, str], depth: int) -> Flat:
-        choice = self.draw(st.integers(0, 17))
+        choice = self.draw.randint(0, 17)
         if choice >= 15 and bound:
             return self._joined(bound)
         if choice <= 3 or depth > 1:
@@ -180,7 +186,7 @@ class _Maker:
             return {"absent": self._pattern(bound, binds=False, closed=True)}
         if choice == 8:
             count: Flat = {"count": self._pattern({}, binds=False, plain=True, closed=True),
-                           "at_least": self.draw(st.integers(1, 3))}  # fmt: skip
+                           "at_least": self.draw.randint(1, 3)}  # fmt: skip
             return count | ({"distinct": "s"} if chance(self.draw, 40) else {})
         if choice <= 10:
             return self._series()
@@ -190,10 +196,10 @@ class _Maker:
             return {"band": CLASSIFICATION, "label": pick(self.draw, ["low", "high", "odd"]),
                     **({"subject": "a"} if chance(self.draw, 30) else {})}  # fmt: skip
         key = "any" if choice < 15 else "all"
-        return {key: [self._part(bound, depth + 1) for _ in range(self.draw(st.integers(1, 3)))]}
+        return {key: [self._part(bound, depth + 1) for _ in range(self.draw.randint(1, 3))]}
 
     def _negatable(self, bound: dict[str, str], depth: int) -> Flat:
-        choice = self.draw(st.integers(0, 9))
+        choice = self.draw.randint(0, 9)
         if choice == 0 and self.level:
             return {"diagnosis": self._diagnosis(lower=True)}
         if choice == 1:
@@ -227,7 +233,7 @@ class _Maker:
         bounds = {op: pick(self.draw, [0, 1, 2, 0.5, "@p"])
                   for op in ("lt", "ge") if chance(self.draw, 50)}  # fmt: skip
         return {"series": source, "stat": pick(self.draw, STATS), **(bounds or {"gt": 1}),
-                "min_points": self.draw(st.integers(1, 3))}  # fmt: skip
+                "min_points": self.draw.randint(1, 3)}  # fmt: skip
 
     def _pattern(
         self,
@@ -243,7 +249,7 @@ class _Maker:
             kinds = [name for name in kinds if self.kinds[name]["functional"]] or kinds
         name = pick(self.draw, kinds)
         kind, where = self.kinds[name], {}
-        others = [a for a in kind["attributes"] if not negated or a not in kind["key"]]
+        others = [a for a in kind["attributes"] if not negated or a not in kind["key"]] or ["s"]
         tested = {pick(self.draw, others) for _ in range(pick(self.draw, [1, 1, 2, 3]))}
         if not negated and not plain and chance(self.draw, 15):
             tested = set()
@@ -265,7 +271,7 @@ class _Maker:
     ) -> Any:
         family = FAMILY[kind]
         known = [v for v, f in bound.items() if f == family]
-        choice = self.draw(st.integers(0, 11))
+        choice = self.draw.randint(0, 11)
         if not plain and choice <= 5 and (known or binds):
             name = pick(self.draw, known) if known and choice > 1 else f"{family}{choice % 2}"
             if binds:
@@ -299,8 +305,7 @@ class _Maker:
 
     def classifications(self) -> Flat:
         observe = {"fact": pick(self.draw, list(self.kinds)), "where": {}}
-        cut, upper = sorted(self.draw(st.lists(st.sampled_from([0, 1, 2.5, 10]), min_size=2,
-                                               max_size=2, unique=True)))  # fmt: skip
+        cut, upper = sorted(self.draw.sample([0, 1, 2.5, 10], 2))
         bands: list[Flat] = [{"label": "low", "to": cut}, {"label": "middle", "from": cut, "to": upper},
                              {"label": "high", "from": upper}]  # fmt: skip
         for band in bands:
@@ -325,7 +330,7 @@ class _Maker:
                 continue
             causes = [{"diagnosis": pick(self.draw, DIAGNOSES),
                        "likelihood": pick(self.draw, ["usual", "possible", "rare"])}
-                      for _ in range(self.draw(st.integers(1, 2)))]  # fmt: skip
+                      for _ in range(self.draw.randint(1, 2))]  # fmt: skip
             if chance(self.draw, 40):
                 causes[0]["when"] = self._part({}, 0)
             if chance(self.draw, 20):
@@ -337,11 +342,11 @@ class _Maker:
 
     def trees(self) -> Flat:
         return {"schema": "modelmedic/trees/1", "domain": "t",
-                "trees": [self._tree(n) for n in range(self.draw(st.integers(1, 2)))]}  # fmt: skip
+                "trees": [self._tree(n) for n in range(self.draw.randint(1, 2))]}  # fmt: skip
 
     def _tree(self, number: int) -> Flat:
         def branch(last: bool) -> Flat:
-            choice = self.draw(st.integers(0, 3))
+            choice = self.draw.randint(0, 3)
             if choice == 0 and not last:
                 return {"goto": "second"}
             if choice == 1:
@@ -364,12 +369,13 @@ class _Maker:
 
 
 @st.composite
-def fact_sets(draw: Draw, kinds: Flat, most: int = 12) -> list[Flat]:
+def fact_sets(hypothesis_draw: Any, kinds: Flat, most: int = 12, seeds: Any = SEEDS) -> list[Flat]:
     """Facts in flat form that the vocabulary takes, hostile values among them."""
+    draw = hypothesis_draw(seeds)
     given = [name for name, kind in kinds.items() if not kind.get("derived")]
     made = []
     for _ in range(pick(draw, [2, 0, most // 2, most, most, most, 2 * most])):
-        choice = draw(st.integers(0, 13))
+        choice = draw.randint(0, 13)
         if choice == 0:
             made.append({"kind": "symptom", "name": pick(draw, SYMPTOMS), "present": chance(draw, 80)})
         elif choice == 1:

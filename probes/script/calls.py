@@ -1,0 +1,281 @@
+"""What calls do: SDK operations, waiting, containers, asyncio, and functions of the script."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from .machine import Machine
+from .values import MAKERS, OPERATIONS, UNKNOWN, Value, dotted, text_of
+
+# Whose awaited *_async form gives the value itself, not a future of it.
+_DIRECT_WHEN_AWAITED = frozenset({"sample", "compute_logprobs", "get_server_capabilities"})
+_PASS_THROUGH = frozenset(
+    "list tuple set sorted reversed deque iter tqdm trange shield cast copy deepcopy track chain"
+    " from_iterable as_completed"
+    .split()
+)  # fmt: skip
+_AWAITERS = frozenset({"gather", "wait", "wait_for", "run", "run_until_complete"})
+_TASKS = frozenset({"create_task", "ensure_future", "start_soon", "run_coroutine_threadsafe"})
+_SPAWNERS = frozenset({"submit", "to_thread", "run_in_executor", "map", "Thread", "Process"})
+_ADDERS = frozenset({"append", "appendleft", "add", "put", "put_nowait", "extend", "insert"})
+_TAKERS = frozenset({"pop", "popleft", "get", "get_nowait", "popitem"})
+_TEXT_METHODS = frozenset(
+    "strip lstrip rstrip replace lower upper removeprefix removesuffix join format split".split()
+)
+MAX_PARTS = 16
+
+
+def call(
+    machine: Machine,
+    node: ast.Call,
+    receiver: Value,
+    target: Value,
+    args: list[Value],
+    named: dict[str, Value],
+) -> Value:
+    """The value of a call; its events are written down."""
+    if target.kind in ("function", "method"):
+        return _local(machine, target, args, named)
+    if target.kind == "class":
+        made = Value("object", target.op)
+        init = machine.attributes.get((target.op, "__init__"))
+        if init is not None and init.node is not None:
+            bound = Value("method", "__init__", parts=(made,), node=init.node)
+            machine.run_function(machine, bound, args, named)
+        return made
+    name = text_of(node.func)
+    for step in (_sdk, _wait_method, _container, _asyncio, _texts, _makers):
+        value = step(machine, node, name, receiver, args, named)
+        if value is not None:
+            return value
+    if name == "result" and receiver.kind == "unknown":
+        machine.unresolved_waits.append(node)
+    return UNKNOWN
+
+
+
+
+def _local(
+    machine: Machine, target: Value, args: list[Value], named: dict[str, Value]
+) -> Value:
+    if isinstance(target.node, ast.AsyncFunctionDef):
+        return Value("coroutine", "", parts=(target, *args), const=named)
+    return machine.run_function(machine, target, args, named)
+
+
+def operation(name: str, receiver: Value) -> str:
+    """The SDK operation that a method name means on this receiver, or an empty text."""
+    known = OPERATIONS.get(name)
+    if known is None or receiver.kind in ("object", "import", "class"):
+        return ""
+    kind = receiver.op if receiver.kind == "client-future" else receiver.kind
+    if kind in known.receivers or (kind == "unknown" and "any" in known.receivers):
+        return name
+    return ""
+
+
+def _sdk(
+    machine: Machine, node: ast.Call, name: str, receiver: Value,
+    args: list[Value], named: dict[str, Value],
+) -> Value | None:  # fmt: skip
+    if not isinstance(node.func, ast.Attribute):
+        return None
+    if name.endswith("_async") and operation(name.removesuffix("_async"), receiver):
+        return Value("coroutine", name.removesuffix("_async"), node=node)
+    op = operation(name, receiver)
+    if not op:
+        return None
+    return _submitted(machine, node, op, "plain")
+
+
+def _submitted(machine: Machine, node: ast.AST, op: str, style: str) -> Value:
+    known = OPERATIONS[op]
+    if known.gives == "future":
+        uid = machine.fresh()
+        machine.event("submit", op, uid, node, style)
+        return Value("future", op, uid, node=node)
+    if known.gives == "client-future":
+        uid = machine.fresh()
+        machine.event("submit", op, uid, node, style)
+        return Value("client-future", known.of, uid, node=node)
+    return Value(known.gives, op)
+
+
+def _wait_method(
+    machine: Machine, node: ast.Call, name: str, receiver: Value,
+    args: list[Value], named: dict[str, Value],
+) -> Value | None:  # fmt: skip
+    if name not in ("result", "result_async", "exception"):
+        return None
+    if name == "result_async" and receiver.kind in ("future", "client-future"):
+        return Value("coroutine", "result", parts=(receiver,), node=node)
+    if receiver.kind == "task" and receiver.parts:
+        return receiver.parts[0]
+    if receiver.kind in ("future", "client-future"):
+        return waited(machine, node, receiver, "result")
+    if receiver.kind == "coroutine":
+        return Value("result", receiver.op)
+    return None
+
+
+def waited(machine: Machine, node: ast.AST, future: Value, style: str) -> Value:
+    """The value of a future that is waited for here."""
+    op = future.op if future.kind == "future" else f"create-{future.op}"
+    machine.event("wait", op, future.uid, node, style)
+    if future.kind == "client-future":
+        return Value(future.op)
+    return Value("capabilities") if future.op == "get_server_capabilities" else Value(
+        "result", future.op)  # fmt: skip
+
+
+def await_value(machine: Machine, node: ast.AST, value: Value, style: str) -> Value:
+    """The value of ``await value``."""
+    if value.kind in ("future", "client-future"):
+        return waited(machine, node, value, style)
+    if value.kind == "task" and value.parts:
+        return value.parts[0]
+    if value.kind in ("list", "tuple"):
+        parts = tuple(await_value(machine, node, part, style) for part in value.parts)
+        return Value(value.kind, parts=parts)
+    if value.kind != "coroutine":
+        return UNKNOWN
+    if value.op == "result" and value.parts:
+        return waited(machine, node, value.parts[0], style)
+    if value.op:
+        made = _submitted(machine, value.node or node, value.op, "async-call")
+        if made.kind == "client-future":
+            return Value(made.op)
+        if made.kind == "future" and value.op in _DIRECT_WHEN_AWAITED:
+            return waited(machine, node, made, style)
+        return made
+    return machine.run_function(machine, value.parts[0], list(value.parts[1:]), value.const or {})
+
+
+def concurrent(machine: Machine, node: ast.AST, value: Value) -> Value:
+    """What runs beside the caller: its submissions count, its own order does not."""
+    if value.kind in ("list", "tuple"):
+        return Value(value.kind, parts=tuple(concurrent(machine, node, p) for p in value.parts))
+    if value.kind == "coroutine" and not value.op:
+        machine.detached += 1
+        try:
+            machine.detached_functions.add(id(value.parts[0].node))
+            return await_value(machine, node, value, "gather")
+        finally:
+            machine.detached -= 1
+    return await_value(machine, node, value, "gather")
+
+
+def _asyncio(
+    machine: Machine, node: ast.Call, name: str, receiver: Value,
+    args: list[Value], named: dict[str, Value],
+) -> Value | None:  # fmt: skip
+    if name in ("run", "run_until_complete", "wait_for") and args:
+        return await_value(machine, node, args[0], "await")
+    if name in ("gather", "wait") and args:
+        parts = args[0].parts if len(args) == 1 and args[0].kind in ("list", "tuple") else args
+        # All are on their way before the first is waited for.
+        done = [concurrent(machine, node, _submit_first(machine, p, node)) for p in parts]
+        return Value("coroutine-done", parts=(Value("list", parts=tuple(done)),))
+    if name in _TASKS and args:
+        return Value("task", parts=(_task(machine, node, args[0]),))
+    if name in _SPAWNERS:
+        for value in (*args, *named.values()):
+            if value.kind in ("function", "method"):
+                machine.detached_functions.add(id(value.node))
+        return None
+    return None
+
+
+def _submit_first(machine: Machine, value: Value, node: ast.AST) -> Value:
+    """An SDK coroutine in ``gather`` is handed in at once; the rest stays as it is."""
+    if value.kind == "coroutine" and value.op and value.op != "result":
+        submitted = await_value(machine, node, value, "gather")
+        return Value("task", parts=(submitted,))
+    return value
+
+
+def _task(machine: Machine, node: ast.AST, value: Value) -> Value:
+    if value.kind == "coroutine" and value.op and value.op != "result":
+        return await_value(machine, node, value, "gather")
+    if value.kind == "coroutine" and value.op == "result":
+        return value.parts[0]
+    return concurrent(machine, node, value) if value.kind == "coroutine" else value
+
+
+def _container(
+    machine: Machine, node: ast.Call, name: str, receiver: Value,
+    args: list[Value], named: dict[str, Value],
+) -> Value | None:  # fmt: skip
+    if name in _PASS_THROUGH:
+        return args[0] if args else Value("list")
+    if name == "enumerate" and args:
+        return _listed(Value("tuple", parts=(UNKNOWN, _first(args[0]))))
+    if name == "zip":
+        return _listed(Value("tuple", parts=tuple(_first(a) for a in args)))
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if name in _ADDERS and args and receiver.kind in ("list", "dict"):
+        added = args[-1].parts if name == "extend" else (args[-1],)
+        _store(machine, owner, Value("list", parts=(*receiver.parts, *added)[-MAX_PARTS:]))
+        return UNKNOWN
+    if name in _TAKERS and receiver.kind == "list" and receiver.parts:
+        at = -1 if name == "pop" and not args else 0
+        rest = receiver.parts[:-1] if at else receiver.parts[1:]
+        _store(machine, owner, Value("list", parts=rest or receiver.parts))
+        return receiver.parts[at]
+    if name in ("values", "items") and receiver.kind == "dict":
+        if name == "values":
+            return Value("list", parts=receiver.parts)
+        pairs = tuple(Value("tuple", parts=(UNKNOWN, part)) for part in receiver.parts)
+        return Value("list", parts=pairs)
+    return None
+
+
+def _store(machine: Machine, owner: ast.AST | None, value: Value) -> None:
+    if isinstance(owner, ast.Name):
+        frame = machine.frame
+        while owner.id not in frame.names and frame.parent is not None:
+            frame = frame.parent
+        frame.names[owner.id] = value
+    elif isinstance(owner, ast.Attribute):
+        base = machine.value(owner.value)
+        if base.kind == "object":
+            machine.attributes[(base.op, owner.attr)] = value
+
+
+def _listed(value: Value) -> Value:
+    return Value("list", parts=(value,))
+
+
+def _first(value: Value) -> Value:
+    return value.parts[0] if value.kind in ("list", "tuple") and value.parts else UNKNOWN
+
+
+def _texts(
+    machine: Machine, node: ast.Call, name: str, receiver: Value,
+    args: list[Value], named: dict[str, Value],
+) -> Value | None:  # fmt: skip
+    kinds = {value.kind for value in (receiver, *args, *named.values())}
+    if name in ("decode", "parse_response", "batch_decode"):
+        text = Value("sampled-text" if "sampled-tokens" in kinds else "text")
+        return Value("tuple", parts=(text, UNKNOWN)) if name == "parse_response" else text
+    if name == "encode" or (receiver.kind == "unknown" and name in ("tokenizer", "tok")):
+        return Value("reencoded-ids" if "sampled-text" in kinds else "ids")
+    if name == "apply_chat_template":
+        return Value("template")
+    if name in _TEXT_METHODS and "sampled-text" in kinds:
+        return Value("sampled-text")
+    if name == "from_ints":
+        return Value("model-input", "reencoded" if "reencoded-ids" in kinds else "")
+    return None
+
+
+def _makers(
+    machine: Machine, node: ast.Call, name: str, receiver: Value,
+    args: list[Value], named: dict[str, Value],
+) -> Value | None:  # fmt: skip
+    path = dotted(node.func)
+    for part in reversed(path.split(".")[-2:]):
+        if part in MAKERS:
+            return Value(MAKERS[part])
+    return None

@@ -1,0 +1,281 @@
+"""What expressions stand for: names, attributes, containers, comprehensions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .calls import await_value, call
+from .machine import Frame, Machine, guessed
+from .values import FUNCTIONS, UNKNOWN, Value, constant, folded
+
+_RESULT_LISTS = {"sample.sequences": "sequence"}
+
+
+def evaluate(machine: Machine, node: ast.AST) -> Value:
+    """The value of an expression; events are written down on the way."""
+    machine.visit()
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                evaluate(machine, child)
+        return machine.note(node, UNKNOWN)
+    return machine.note(node, handler(machine, node))
+
+
+def _constant(machine: Machine, node: Any) -> Value:
+    return Value("text" if isinstance(node.value, str) else "const", const=node.value)
+
+
+def _name(machine: Machine, node: Any) -> Value:
+    return machine.frame.get(node.id)
+
+
+def _attribute(machine: Machine, node: Any) -> Value:
+    return attribute(machine, evaluate(machine, node.value), node.attr)
+
+
+def attribute(machine: Machine, base: Value, name: str) -> Value:
+    """The attribute ``name`` of a value."""
+    if base.kind == "import":
+        return Value("import", f"{base.op}.{name}")
+    if base.kind in ("object", "class"):
+        return _member(machine, base, name)
+    if base.kind in ("result", "sequence"):
+        field = f"{base.op or base.kind}.{name}"
+        if field in _RESULT_LISTS:
+            return Value("list", parts=(Value(_RESULT_LISTS[field]),))
+        if field.endswith(".tokens") and base.kind == "sequence":
+            return Value("sampled-tokens")
+        return Value("result-field", field)
+    return guessed(name)
+
+
+def _member(machine: Machine, base: Value, name: str) -> Value:
+    stored = machine.attributes.get((base.op, name))
+    if stored is not None:
+        return stored
+    method = find_method(machine, base, name)
+    if method is None:
+        return guessed(name)
+    bound = Value("method", name, parts=(base,), node=method)
+    if any(isinstance(d, ast.Name) and "property" in d.id for d in method.decorator_list):
+        return machine.run_function(machine, bound, [], {})
+    return bound
+
+
+def find_method(
+    machine: Machine, base: Value, name: str
+) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The method of a class of the script, also of its bases in the script."""
+    owner = machine.module.names.get(base.op)
+    seen = 0
+    while owner is not None and isinstance(owner.node, ast.ClassDef) and seen < 5:
+        for statement in owner.node.body:
+            if isinstance(statement, FUNCTIONS) and statement.name == name:
+                return statement
+        parent = next((b.id for b in owner.node.bases if isinstance(b, ast.Name)), "")
+        owner = machine.module.names.get(parent)
+        seen += 1
+    return None
+
+
+def _sequence(machine: Machine, node: Any) -> Value:
+    kind = "tuple" if isinstance(node, ast.Tuple) else "list"
+    return Value(kind, parts=tuple(evaluate(machine, part) for part in node.elts))
+
+
+def _dict(machine: Machine, node: Any) -> Value:
+    keys = tuple(constant(key) for key in node.keys)
+    for key in node.keys:
+        if key is not None:
+            evaluate(machine, key)
+    parts = tuple(evaluate(machine, value) for value in node.values)
+    return Value("dict", parts=parts, const=keys)
+
+
+def _comprehension(machine: Machine, node: Any) -> Value:
+    frame = Frame(machine.frame, machine.frame.function)
+    frame.is_async = machine.frame.is_async
+    with machine.inside(frame):
+        for generator in node.generators:
+            items = evaluate(machine, generator.iter)
+            assign(machine, generator.target, element(items))
+            for test in generator.ifs:
+                evaluate(machine, test)
+        if isinstance(node, ast.DictComp):
+            evaluate(machine, node.key)
+            return Value("list", parts=(evaluate(machine, node.value),))
+        return Value("list", parts=(evaluate(machine, node.elt),))
+
+
+def element(value: Value, last: bool = False) -> Value:
+    """What iterating over a value gives: its first (or last) element."""
+    if value.kind in ("list", "tuple", "dict") and value.parts:
+        return value.parts[-1 if last else 0]
+    return UNKNOWN
+
+
+def _either(machine: Machine, node: Any) -> Value:
+    evaluate(machine, node.test)
+    branch = machine.fresh()
+    with machine.arm(branch, 0):
+        first = evaluate(machine, node.body)
+    with machine.arm(branch, 1):
+        second = evaluate(machine, node.orelse)
+    return first if first.kind not in ("unknown", "const") else second
+
+
+def _bool(machine: Machine, node: Any) -> Value:
+    values = [evaluate(machine, part) for part in node.values]
+    return next((v for v in values if v.kind not in ("unknown", "const")), values[-1])
+
+
+def _binary(machine: Machine, node: Any) -> Value:
+    left, right = evaluate(machine, node.left), evaluate(machine, node.right)
+    if left.kind == right.kind == "list":
+        return Value("list", parts=left.parts + right.parts)
+    for kind in ("sampled-text", "reencoded-ids", "sampled-tokens", "text"):
+        if kind in (left.kind, right.kind):
+            return Value(kind)
+    return Value("const", const=folded(node.op, left.const, right.const))
+
+
+def _joined(machine: Machine, node: Any) -> Value:
+    kinds = {evaluate(machine, part).kind for part in node.values}
+    return Value("sampled-text" if "sampled-text" in kinds else "text")
+
+
+def _formatted(machine: Machine, node: Any) -> Value:
+    return evaluate(machine, node.value)
+
+
+def _subscript(machine: Machine, node: Any) -> Value:
+    base, index = evaluate(machine, node.value), evaluate(machine, node.slice)
+    if base.kind == "dict" and isinstance(base.const, tuple) and index.const in base.const:
+        return base.parts[base.const.index(index.const)]
+    if isinstance(node.slice, ast.Slice):
+        return base
+    if base.kind in ("list", "tuple") and base.parts:
+        at = index.const if isinstance(index.const, int) else 0
+        return base.parts[at] if -len(base.parts) <= at < len(base.parts) else base.parts[-1]
+    return UNKNOWN
+
+
+def _named(machine: Machine, node: Any) -> Value:
+    value = evaluate(machine, node.value)
+    assign(machine, node.target, value)
+    return value
+
+
+def _lambda(machine: Machine, node: Any) -> Value:
+    # It runs at some other time, if at all: what it does is read, but not put in order.
+    machine.detached += 1
+    try:
+        frame = Frame(machine.frame, None)
+        for parameter in (*node.args.posonlyargs, *node.args.args):
+            frame.names[parameter.arg] = guessed(parameter.arg)
+        with machine.inside(frame):
+            evaluate(machine, node.body)
+    finally:
+        machine.detached -= 1
+    return UNKNOWN
+
+
+def _await(machine: Machine, node: Any) -> Value:
+    return await_value(machine, node, evaluate(machine, node.value), "await")
+
+
+def _starred(machine: Machine, node: Any) -> Value:
+    return evaluate(machine, node.value)
+
+
+def _yield(machine: Machine, node: Any) -> Value:
+    if node.value is not None:
+        machine.frame.returned.append(Value("list", parts=(evaluate(machine, node.value),)))
+    return UNKNOWN
+
+
+def _call(machine: Machine, node: Any) -> Value:
+    receiver = UNKNOWN
+    if isinstance(node.func, ast.Attribute):
+        receiver = evaluate(machine, node.func.value)
+        target = machine.note(node.func, attribute(machine, receiver, node.func.attr))
+    else:
+        target = evaluate(machine, node.func)
+    arguments = [evaluate(machine, argument) for argument in node.args]
+    named = {}
+    for keyword in node.keywords:
+        value = evaluate(machine, keyword.value)
+        if keyword.arg:
+            named[keyword.arg] = value
+    return call(machine, node, receiver, target, arguments, named)
+
+
+def assign(machine: Machine, target: ast.AST, value: Value) -> None:
+    """Bind ``value`` to the target of an assignment or a loop."""
+    names = machine.frame.names
+    if isinstance(target, ast.Name):
+        names[target.id] = value if value.kind != "unknown" else guessed(target.id)
+        machine.note(target, names[target.id])
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for index, part in enumerate(target.elts):
+            assign(machine, part, _part(value, index, len(target.elts)))
+    elif isinstance(target, ast.Starred):
+        assign(machine, target.value, value)
+    elif isinstance(target, ast.Attribute):
+        base = evaluate(machine, target.value)
+        owner = base.op if base.kind in ("object", "class") else ""
+        if owner and (value.kind != "unknown" or (owner, target.attr) not in machine.attributes):
+            known = value if value.kind != "unknown" else guessed(target.attr)
+            machine.attributes[(owner, target.attr)] = known
+    elif isinstance(target, ast.Subscript):
+        evaluate(machine, target.slice)
+        base = evaluate(machine, target.value)
+        if isinstance(target.value, ast.Name) and base.kind in ("dict", "list"):
+            keys = base.const if isinstance(base.const, tuple) else ()
+            key = machine.value(target.slice).const
+            names[target.value.id] = Value(base.kind, parts=(*base.parts, value)[-16:],
+                                           const=(*keys, key)[-16:])  # fmt: skip
+
+
+def _part(value: Value, index: int, count: int) -> Value:
+    if value.kind in ("tuple", "list") and len(value.parts) == count:
+        return value.parts[index]
+    if value.kind == "list" and len(value.parts) == 1:
+        return value.parts[0]
+    return UNKNOWN
+
+
+def values_of(machine: Machine, nodes: Sequence[ast.AST]) -> list[Value]:
+    """The values of several expressions."""
+    return [evaluate(machine, node) for node in nodes]
+
+
+_HANDLERS: dict[type[ast.AST], Callable[[Machine, Any], Value]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Tuple: _sequence,
+    ast.List: _sequence,
+    ast.Set: _sequence,
+    ast.Dict: _dict,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.IfExp: _either,
+    ast.BoolOp: _bool,
+    ast.BinOp: _binary,
+    ast.JoinedStr: _joined,
+    ast.FormattedValue: _formatted,
+    ast.Subscript: _subscript,
+    ast.NamedExpr: _named,
+    ast.Lambda: _lambda,
+    ast.Await: _await,
+    ast.Starred: _starred,
+    ast.Yield: _yield,
+    ast.Call: _call,
+}

@@ -1,0 +1,166 @@
+"""A LoRA adapter: its matrices by module, and their scale.
+
+Reads adapters as Tinker writes them (three-dimensional expert matrices, ``unembed_tokens``) and as
+PEFT does (one pair a projection). Codes: MM435 the adapter's description is unusable, MM436
+modules are left out.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...facts.problems import Location, Problem, excerpt
+from .number_formats import as_float32
+from .safetensors_files import Tensor, WeightFiles, open_weights
+
+CONFIG = "adapter_config.json"
+_PAIR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.[A-Za-z0-9_-]{1,64})?(?:\.weight)?\Z")
+# A matrix pair is held in memory whole: rank times the longest side of the model.
+MAX_ELEMENTS = 2**27
+
+
+class Lora(NamedTuple):
+    """One module: ``a`` is (experts or 1, rank, in), ``b`` is (experts or 1, out, rank); matrices
+    without experts have two dimensions. The update is ``scale * b @ a``."""
+
+    module: str
+    a: Tensor
+    b: Tensor
+    scale: float
+
+    @property
+    def is_3d(self) -> bool:
+        """Whether it holds one update for each expert."""
+        return len(self.a.shape) == 3
+
+    @property
+    def experts(self) -> int:
+        """Number of experts; 1 for a plain matrix."""
+        return max(self.a.matrices[0], self.b.matrices[0])
+
+    @property
+    def rank(self) -> int:
+        """Rank of the update."""
+        return self.a.matrices[1]
+
+    @property
+    def rows(self) -> int:
+        """Outputs of the projection."""
+        return self.b.matrices[1]
+
+    @property
+    def columns(self) -> int:
+        """Inputs of the projection."""
+        return self.a.matrices[2]
+
+    def pair(self, expert: int) -> tuple[Any, Any]:
+        """The matrices of one expert in float32; ``b`` is multiplied by the scale, as the
+        cookbook does it."""
+        import numpy as np
+
+        a, b = (
+            as_float32(each.rows(min(expert, each.matrices[0] - 1), 0, each.matrices[1]),
+                       each.dtype)
+            for each in (self.a, self.b)
+        )  # fmt: skip
+        return a, b * np.float32(self.scale)
+
+
+class Adapter(NamedTuple):
+    """An adapter: modules by name in name order; ``rank`` and ``alpha`` as its file says them
+    (None where it does not); ``empty_experts`` counts expert tensors without elements."""
+
+    files: WeightFiles
+    modules: Mapping[str, Lora]
+    rank: int | None
+    alpha: float | None
+    base_name: str
+    empty_experts: int
+    problems: tuple[Problem, ...]
+
+
+def open_adapter(path: Path) -> Adapter:
+    """Read the headers and the configuration of an adapter. Never raises."""
+    files = open_weights(path, CONFIG)
+    problems = list(files.problems)
+    rank, alpha = _number(files.config.get("r")), _number(files.config.get("lora_alpha"))
+    if rank is None or alpha is None:
+        text = f"{CONFIG} gives no usable r and lora_alpha; a scale of 1 is assumed"
+        problems.append(Problem("MM435", text, Location(str(path)), "give the whole folder"))
+    sides, empty, others = _sides(files)
+    modules: dict[str, Lora] = {}
+    wrong: list[str] = []
+    for name in sorted(sides):
+        pair = sides[name]
+        lora = Lora(name, pair["A"], pair["B"], _scale(files.config, name)) if len(pair) == 2 \
+            else None  # fmt: skip
+        if lora is not None and _fits(lora):
+            modules[name] = lora
+        else:
+            wrong.append(name)
+    if wrong:
+        text = f"{len(wrong):,} modules have no fitting pair of matrices, such as "
+        problems.append(Problem("MM436", text + excerpt(wrong[0]), Location(str(path))))
+    if others:
+        text = f"{len(others):,} tensors are no plain LoRA matrices, such as {excerpt(others[0])}"
+        problems.append(Problem("MM436", text, Location(str(path))))
+    base = files.config.get("base_model_name_or_path")
+    return Adapter(files, modules, int(rank) if rank is not None else None, alpha,
+                   base if isinstance(base, str) else "", empty, tuple(problems))  # fmt: skip
+
+
+def _sides(files: WeightFiles) -> tuple[dict[str, dict[str, Tensor]], int, list[str]]:
+    """Matrices by module and side, the number of empty expert tensors, and other names."""
+    sides: dict[str, dict[str, Tensor]] = {}
+    empty = 0
+    others: list[str] = []
+    for name, tensor in files.tensors.items():
+        match = _PAIR.fullmatch(name)
+        if match is None:
+            others.append(name)
+        elif tensor.size == 0 and len(tensor.shape) == 3:
+            empty += 1  # the placeholder of a projection that the family does not have
+        else:
+            sides.setdefault(match["module"], {})[match["side"]] = tensor
+    return sides, empty, others
+
+
+def _fits(lora: Lora) -> bool:
+    a, b = lora.a, lora.b
+    if len(a.shape) != len(b.shape) or len(a.shape) not in (2, 3):
+        return False
+    if not a.comparable or not b.comparable or a.shape[-2] != b.shape[-1]:
+        return False
+    if max(math.prod(a.shape[-2:]), math.prod(b.shape[-2:])) > MAX_ELEMENTS:
+        return False
+    counts = {a.matrices[0], b.matrices[0]} - {1}
+    return len(a.shape) == 2 or len(counts) <= 1
+
+
+def _scale(config: Mapping[str, Any], module: str) -> float:
+    """alpha / r, with PEFT's exceptions for single modules and its square-root rule."""
+    rank = _pattern(config.get("rank_pattern"), module) or _number(config.get("r"))
+    alpha = _pattern(config.get("alpha_pattern"), module) or _number(config.get("lora_alpha"))
+    if rank is None or alpha is None:
+        return 1.0
+    return alpha / (math.sqrt(rank) if config.get("use_rslora") is True else rank)
+
+
+def _pattern(patterns: Any, module: str) -> float | None:
+    """The value for a module; keys are taken as endings of module names, not as expressions."""
+    if not isinstance(patterns, dict):
+        return None
+    for key in sorted(patterns, key=str):
+        if isinstance(key, str) and (module == key or module.endswith("." + key)):
+            return _number(patterns[key])
+    return None
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0 < value < 1e9 else None
