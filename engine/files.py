@@ -46,6 +46,8 @@ def digest_of(texts: Iterable[tuple[str, str]]) -> str:
 
 def _read(path: str) -> str:
     try:
+        if not os.path.isfile(path) and os.path.exists(path):
+            raise OSError(0, "not a regular file")  # opening a pipe would wait for a writer
         with open(path, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:

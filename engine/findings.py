@@ -129,7 +129,8 @@ def _explained_by(
         for effect in base.summary(cause).explains
         if effect in holds and effect != cause
     }
-    pairs -= {(a, b) for a, b in pairs if (b, a) in pairs and a < b}
+    rank = {name: (-SEVERITIES.index(base.summary(name).severity), name) for name in holds}
+    pairs -= {(a, b) for a, b in pairs if (b, a) in pairs and rank[a] < rank[b]}
     found: dict[str, list[str]] = {}
     for effect, cause in sorted(pairs):
         found.setdefault(effect, []).append(cause)

@@ -176,34 +176,27 @@ class Planner:
             for name, node in tree["nodes"].items():
                 decided = any(f"{name}/{branch}" in nodes for branch in node["branches"])
                 if name in nodes and not decided:
-                    yield self._node_step(tree_id, name, node)
+                    yield from self._node_steps(tree_id, name, node)
 
-    def _node_step(self, tree_id: str, name: str, node: Mapping[str, Any]) -> NextStep:
+    def _node_steps(self, tree_id: str, name: str, node: Mapping[str, Any]) -> Iterable[NextStep]:
+        """The node's probe, if it has not run, and its question for those who cannot run it."""
         question = f"{tree_id}/{name}"
-        targets = sorted({d for b in node["branches"].values() for d in b["conclude"]})
+        targets = tuple(sorted({d for b in node["branches"].values() for d in b["conclude"]}))
         probe = self._base.vocabulary.probes.get(node["probe"])
-        if probe:
-            return NextStep(
-                "probe",
-                probe.name,
-                probe.title,
-                probe.command,
-                probe.seconds,
-                tuple(targets),
-                node["why"],
+        if probe and not any(self._gathered(kind) for kind in probe.gathers):
+            yield NextStep(
+                "probe", probe.name, probe.title, probe.command, probe.seconds, targets, node["why"]
             )
-        choices = tuple(node["branches"])
-        sets = {"kind": "answer", "question": question}
-        return NextStep(
+        yield NextStep(
             "question",
             question,
             node["ask"],
             "",
             float(node["seconds"]),
-            tuple(targets),
+            targets,
             node["why"],
-            choices,
-            sets,
+            tuple(node["branches"]),
+            {"kind": "answer", "question": question},
         )
 
     def _gatherers(self, gap: Gap) -> Iterable[NextStep]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,9 @@ SCHEMA = "modelmedic/facts/1"
 MAX_BYTES = 32_000_000
 MAX_FACTS = 100_000
 MAX_PROBLEMS = 50
+
+_GAP = re.compile(r"[ \t\r\n,:]*")
+_WORD = re.compile(r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)')
 
 
 def read_facts(path: Path, vocabulary: Vocabulary) -> tuple[Fact, ...]:
@@ -106,13 +111,15 @@ def _json(text: str, name: str) -> Any:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         where = Location(name, error.lineno, error.colno)
-        raise _error("MM109", f"not valid JSON: {error.msg}", where, "") from None
+        hint = "JSON has double quotes, no comments and no comma after the last item"
+        raise _error("MM109", f"not valid JSON: {error.msg}", where, hint) from None
     except _DuplicateKeyError as error:
         line, column = _second_place(text, error.key)
         message = f"the key {excerpt(error.key)} stands twice in one object"
         raise _error("MM118", message, Location(name, line, column), "remove one") from None
     except _ConstantError as error:
-        line, column = _place_of(text, error.word)
+        at = next((found.start() for found in _WORD.finditer(text) if found[1]), 0)
+        line, column = _line_and_column(text, at)
         message = f"{error.word} is not a finite number"
         raise _error(
             "MM119",
@@ -121,8 +128,10 @@ def _json(text: str, name: str) -> Any:
             "leave the attribute out, or use the attribute that names the case",
         ) from None
     except (RecursionError, ValueError) as error:
-        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)[:120]
-        raise _error("MM109", f"not usable as JSON: {reason}", Location(name), "") from None
+        deep = isinstance(error, RecursionError)
+        reason = "nested too deep" if deep else "a number with thousands of digits"
+        hint = "a fact is flat: one object with plain values"
+        raise _error("MM109", f"not usable as JSON: {reason}", Location(name), hint) from None
 
 
 class _DuplicateKeyError(Exception):
@@ -152,8 +161,7 @@ def _no_constant(word: str) -> Any:
     raise _ConstantError(word)
 
 
-def _place_of(text: str, word: str) -> tuple[int, int]:
-    at = max(text.find(word), 0)
+def _line_and_column(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
 
 
@@ -167,25 +175,46 @@ def _second_place(text: str, key: str) -> tuple[int, int]:
         where = error.problems[0].where
         if error.problems[0].code == "MM207" and where:
             return where.line, where.column
-    return _place_of(text, json.dumps(key))
+    return _line_and_column(text, max(text.find(json.dumps(key)), 0))
 
 
 def _placed(
     broken: list[tuple[int, Problem]], text: str, name: str, prefix: tuple[str, ...]
 ) -> list[Problem]:
     """Problems with line and column. Only on this path is the text read a second time."""
-    from .strict_yaml import load
+    starts = list(_starts(text, prefix))
+    return [
+        Problem(
+            problem.code,
+            f"facts[{index}]: {problem.message}",
+            Location(name, *_line_and_column(text, starts[index])),
+            problem.hint,
+        )
+        for index, problem in broken
+    ]
 
-    try:
-        document = load(text, name)
-    except ModelMedicError:
-        document = None
-    placed = []
-    for index, problem in broken:
-        where = document.where((*prefix, index)) if document else Location(name)
-        message = f"facts[{index}]: {problem.message}"
-        placed.append(Problem(problem.code, message, where, problem.hint))
-    return placed
+
+def _starts(text: str, prefix: tuple[str, ...]) -> Iterator[int]:
+    """Where each fact begins in a text that is known to be a facts file."""
+    scan = json.JSONDecoder().raw_decode
+    at = _past(text, 0)
+    for wanted in prefix:
+        key, at = scan(text, _past(text, at + 1))
+        while key != wanted:
+            _, at = scan(text, _past(text, at))
+            key, at = scan(text, _past(text, at))
+        at = _past(text, at)
+    at = _past(text, at + 1)
+    while text[at] != "]":
+        yield at
+        _, at = scan(text, at)
+        at = _past(text, at)
+
+
+def _past(text: str, at: int) -> int:
+    """Past white space, commas and colons."""
+    found = _GAP.match(text, at)
+    return found.end() if found else at
 
 
 def _error(code: str, message: str, where: Location, hint: str) -> ModelMedicError:

@@ -181,7 +181,8 @@ def _attribute_problems(kind: Kind, item: Mapping[str, Any], where: Location) ->
             message = f"{kind.name} has no attribute {excerpt(name)}"
             problems.append(Problem("MM114", message, where, hint))
         elif wrong := attribute.problem(value):
-            problems.append(Problem("MM115", f"{kind.name}: {wrong[0]}", where, wrong[1]))
+            hint = wrong[1] or f"`diagnose facts {kind.name}` describes its attributes"
+            problems.append(Problem("MM115", f"{kind.name}: {wrong[0]}", where, hint))
     for attribute in kind.attributes.values():
         if attribute.required and attribute.name not in item:
             message = f"{kind.name} needs the attribute {attribute.name!r}"
@@ -222,13 +223,14 @@ def _provenance_problems(stated: Any, where: Location) -> list[Problem]:
             return [
                 Problem(
                     "MM117",
-                    "'provenance' must be an object (or a list of objects) with "
-                    "source, location, at, certainty",
+                    "'provenance' must be an object, or a list of objects",
                     where,
+                    "its parts are source, location, at, certainty",
                 )
             ]
         if not all(isinstance(v, str) and len(v) <= MAX_STRING for v in entry.values()):
-            return [Problem("MM117", "each part of 'provenance' must be text", where)]
+            message = f"each part of 'provenance' must be text of at most {MAX_STRING} characters"
+            return [Problem("MM117", message, where, "shorten it, or leave it out")]
     return []
 
 

@@ -16,6 +16,7 @@ from .outcome import Outcome
 _PROBES = {
     "environment": "environment:gather_environment",
     "messages": "messages:read_messages",
+    "service": "service:gather_service",
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 # A trend needs so many values; with fewer any order comes up by chance.
@@ -19,7 +20,7 @@ SIGNIFICANT = 3.0
 # A spike is at least twice its neighbours and so many times the noise above them.
 SPIKE_NOISE, SPIKE_RATIO, SPIKE_WINDOW = 8.0, 2.0, 5
 MIN_SPIKES = 7
-# Two levels: the higher is so many times the lower, and so many of the steps go as the pattern says.
+# Two levels: the higher is so many times the lower; so large a part of the rows keeps the pattern.
 LEVEL_RATIO, LEVEL_SHARE, MIN_LEVELS = 3.0, 0.75, 5
 _DIGITS = 6
 
@@ -127,7 +128,7 @@ def _direction(heights: Sequence[float], bound: float) -> str | None:
 def _blocks(values: Sequence[float]) -> list[Sequence[float]]:
     number = 3 if len(values) < 8 else min(8, len(values) // 3)
     edges = [round(i * len(values) / number) for i in range(number + 1)]
-    return [values[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [values[a:b] for a, b in pairwise(edges)]
 
 
 def spikes(values: Sequence[float]) -> int | None:
@@ -171,7 +172,7 @@ def levels(values: Sequence[float]) -> Levels | None:
     if len(high) < 2 or not low:
         return Levels(False, median(values))
     level = median([values[i] for i in high])
-    distances = [b - a for a, b in zip(high, high[1:], strict=False)]
+    distances = [b - a for a, b in pairwise(high)]
     usual = int(median(distances))
     regular = sum(d == usual for d in distances) >= LEVEL_SHARE * len(distances)
     apart = level >= LEVEL_RATIO * median(low)

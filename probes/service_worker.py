@@ -17,7 +17,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 Say = Callable[[dict[str, Any]], None]
@@ -53,6 +53,7 @@ async def _checks(client_class: Any, types: Any, settings: dict[str, Any], say: 
             base_url=settings["base_url"] or None,
             max_retries=0,
             timeout=settings["timeout_s"],
+            _strict_response_validation=True,  # as the public client has it
         )
     except Exception as error:  # noqa: BLE001 - any refusal of the SDK is the finding
         if "api_key client option must be set" in str(error):
@@ -204,7 +205,8 @@ def _failure(
     waited = isinstance(error, asyncio.TimeoutError)
     text = _text(error)
     if waited and not text:
-        text = f"no answer to {operation} within {bound:g} s"
+        what = "not ready" if operation == "retrieve_future" else f"no answer to {operation}"
+        text = f"{what} within {bound:g} s"
     renamed = {"RequestFailed": "RequestFailedError"}
     status = getattr(error, "status_code", None)
     return {

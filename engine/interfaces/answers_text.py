@@ -61,13 +61,12 @@ def entry_plain(base: KnowledgeBase, entry: str) -> dict[str, Any]:
     """Everything the catalogue says about an entry."""
     plain = {"id": entry, **base.catalogue["entries"].get(entry, {})}
     plain |= base.catalogue["diagnoses"].get(entry, {})
-    rules = {
-        r.entry
-        for r in base.program.rules
-        for c in r.conclusions
-        if c.kind == "diagnosis" and dict(c.values).get("name") == entry
-    }
-    return plain | ({"concluded_by": sorted(rules)} if rules else {})
+    rules: dict[str, set[str]] = {"concluded_by": set(), "ruled_out_by": set()}
+    for rule in base.program.rules:
+        for conclusion in rule.conclusions:
+            if conclusion.kind == "diagnosis" and dict(conclusion.values).get("name") == entry:
+                rules["concluded_by" if conclusion.strength else "ruled_out_by"].add(rule.entry)
+    return plain | {part: sorted(names) for part, names in rules.items() if names}
 
 
 def explain_lines(plain: Mapping[str, Any]) -> Iterator[Line]:
@@ -84,9 +83,10 @@ def explain_lines(plain: Mapping[str, Any]) -> Iterator[Line]:
     if plain.get("explains"):
         yield Line(", ".join(plain["explains"]), mark="Accounts for: ")
     yield from action_lines(plain.get("actions", ()), plain.get("packet", ()))
-    if plain.get("concluded_by"):
-        yield Line("Concluded by:", 2, "heading")
-        yield from (Line(rule, 4, mark="- ") for rule in plain["concluded_by"])
+    for part, heading in (("concluded_by", "Concluded by:"), ("ruled_out_by", "Ruled out by:")):
+        if plain.get(part):
+            yield Line(heading, 2, "heading")
+            yield from (Line(rule, 4, mark="- ") for rule in plain[part])
     for conflict in plain.get("conflicts", ()):
         yield Line(
             f"{' / '.join(conflict['between'])}: {conflict['resolution']} ({conflict['reason']})",

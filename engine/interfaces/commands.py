@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,6 +59,15 @@ def facts_option(command: Command) -> Command:
     "--fail-on", type=_FAIL_ON, default="error", help="Severity that makes the exit code 1."
 )
 @click.option("--verbose", "-v", is_flag=True, help="Show everything that is still open.")
+@click.option(
+    "--answers",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    default=None,
+    metavar="FILE",
+    help="Consultation with answers from a file.",
+)
+@click.option("--accessible", is_flag=True, help="Consultation in plain lines.")
+@click.option("--resume", is_flag=True, help="Go on with the last consultation.")
 @common
 @click.version_option(VERSION, prog_name="modelmedic")
 @click.pass_context
@@ -66,6 +76,9 @@ def cli(
     files: Sequence[str],
     fail_on: str,
     verbose: bool,
+    answers: Path | None,
+    accessible: bool,
+    resume: bool,
     overlays: Sequence[str],
     engine: str,
     format_: str,
@@ -74,12 +87,25 @@ def cli(
 ) -> int | None:
     """Find out what is wrong with a training run or a model port.
 
-    With --facts: diagnose facts files. Exit codes: 0 nothing at or above --fail-on, 1 findings,
-    2 bad usage or input, 3 knowledge does not load, 70 internal error, 130 interrupted.
+    Without arguments, on a terminal: a consultation. With --facts: diagnose facts files.
+
+    Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad usage or input, 3 knowledge does
+    not load, 70 internal error, 130 interrupted.
     """
     if context.invoked_subcommand is not None:
         return None
     if not files:
+        if sys.stdin.isatty() or answers or accessible or resume:
+            from .consult.start import consult
+
+            return consult(
+                answers=answers,
+                accessible=accessible,
+                resume=resume,
+                overlays=overlays,
+                engine=engine,
+                fail_on=fail_on,
+            )
         click.echo(context.get_help(), err=True)
         raise click.UsageError("nothing to diagnose: give --facts FILE, or a command")
     return run(Request(tuple(files), fail_on, verbose, tuple(overlays), engine, format_, target))
@@ -129,7 +155,7 @@ def why_not(
 ) -> int:
     """Why is DIAGNOSIS not concluded? Shows the smallest sets of missing or contradicted facts."""
     doctor = load_doctor(overlays, engine)
-    _known(doctor.base, diagnosis)
+    _known(diagnosis, doctor.base.catalogue["diagnoses"], "diagnosis")
     consultation = doctor.consult(load_facts(doctor.base, files))
     plain = consultation.explain_absence(diagnosis)
     if format_ == "json":
@@ -190,7 +216,7 @@ def explain(
 ) -> int:
     """Explain a diagnosis or any other entry of the knowledge: meaning, actions, sources."""
     base = load_base(overlays)
-    _known(base, entry)
+    _known(entry, {*base.catalogue["entries"], *base.catalogue["diagnoses"]}, "entry")
     from .answers_text import entry_plain, explain_lines
 
     plain = entry_plain(base, entry)
@@ -219,24 +245,22 @@ def facts_(
     from .answers_text import kind_lines, kinds_lines
 
     vocabulary = load_base(overlays).vocabulary
+    lines = list(kinds_lines(vocabulary) if kind is None else kind_lines(vocabulary, kind))
     if schema or format_ == "json":
         output.emit_json(facts_schema(vocabulary), target)
-    elif kind is None:
-        output.emit_text(kinds_lines(vocabulary), target)
     else:
-        output.emit_text(kind_lines(vocabulary, kind), target)
+        output.emit_text(lines, target)
     return output.OK
 
 
-def _known(base: Any, entry: str) -> None:
-    """Refuse an id that the knowledge does not have."""
+def _known(name: str, ids: Collection[str], what: str) -> None:
+    """Refuse an id that is not one of ``ids``."""
     from ...facts import ModelMedicError, Problem
     from ...facts.problems import did_you_mean, excerpt
 
-    ids = {*base.catalogue["entries"], *base.catalogue["diagnoses"]}
-    if entry not in ids:
-        hint = did_you_mean(entry, ids) or "`diagnose kb list` shows all ids"
-        raise ModelMedicError(Problem("MM303", f"there is no entry {excerpt(entry)}", None, hint))
+    if name not in ids:
+        hint = did_you_mean(name, ids) or "`diagnose kb list` shows all ids"
+        raise ModelMedicError(Problem("MM303", f"there is no {what} {excerpt(name)}", None, hint))
 
 
 def _register() -> None:

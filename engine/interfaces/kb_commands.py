@@ -11,7 +11,7 @@ import click
 
 from ...facts import Fact
 from . import output
-from .layout import Line, write
+from .layout import Line
 
 if TYPE_CHECKING:
     from ..kb.build import Built
@@ -44,9 +44,8 @@ def lint(overlays: Sequence[str], format_: str, debug: bool) -> int:
     if format_ == "json":
         output.emit_json({"schema": "modelmedic/lint/1", "problems": problems_plain(problems)})
     else:
-        write(problem_lines(problems), sys.stdout)
-        count = len(built.source.items)
-        sys.stdout.write(f"{count} entries, {len(problems)} problems\n")
+        count = Line(f"{len(built.source.items)} entries, {len(problems)} problems")
+        output.emit_text([*problem_lines(problems), count])
     return output.BAD_KNOWLEDGE if problems else output.OK
 
 
@@ -94,8 +93,8 @@ def test(paths: Sequence[str], overlays: Sequence[str], format_: str, debug: boo
             }
         )
     else:
-        write((line for r in failed for line in _failure(r)), sys.stdout)
-        sys.stdout.write(f"{len(results) - len(failed)} passed, {len(failed)} failed\n")
+        count = Line(f"{len(results) - len(failed)} passed, {len(failed)} failed")
+        output.emit_text([*(line for r in failed for line in _failure(r)), count])
     if not results:
         sys.stderr.write("no case was run\n")
     return output.BAD_KNOWLEDGE if failed or not results or built.problems else output.OK
@@ -135,15 +134,15 @@ def coverage(
     else:
         covered = found.wanted - len(found.missing)
         share = 100 * covered / found.wanted if found.wanted else 100
-        for heading, names in (
+        lists = (
             ("not covered", found.missing),
             ("cited, not listed", found.unknown),
             ("never concluded", found.unconcluded),
             ("not in the catalogue", found.absent),
-        ):
-            if names:
-                write([Line(f"{heading}: {', '.join(names)}")], sys.stdout)
-        sys.stdout.write(f"{covered} of {found.wanted} statements covered ({share:.1f} %)\n")
+        )
+        lines = [Line(f"{heading}: {', '.join(names)}") for heading, names in lists if names]
+        count = Line(f"{covered} of {found.wanted} statements covered ({share:.1f} %)")
+        output.emit_text([*lines, count])
     return output.OK if found.complete else output.BAD_KNOWLEDGE
 
 
@@ -155,9 +154,9 @@ def list_(form: str | None, overlays: Sequence[str], debug: bool) -> int:
     """All entries with their titles."""
     from .setup import load_base
 
-    for name, entry in sorted(load_base(overlays).catalogue["entries"].items()):
-        if form in (None, entry["form"]):
-            sys.stdout.write(f"{name}  {entry['title']}\n")
+    entries = sorted(load_base(overlays).catalogue["entries"].items())
+    shown = [(name, entry["title"]) for name, entry in entries if form in (None, entry["form"])]
+    output.emit_text(Line(f"{name}  {title}", keep=True) for name, title in shown)
     return output.OK
 
 

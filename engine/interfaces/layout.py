@@ -35,13 +35,15 @@ class Line(NamedTuple):
 
 
 def write(lines: Iterable[Line], stream: TextIO) -> None:
-    """Write to a stream; styled if it is a terminal that wants colour."""
+    """Write to a stream, all at once."""
+    stream.write(rendered(lines, stream))
+
+
+def rendered(lines: Iterable[Line], stream: TextIO) -> str:
+    """The text for a stream; styled if it is a terminal that wants colour."""
     if stream.isatty() and wants_colour():
-        _write_rich(lines, stream)
-        return
-    width = width_of(stream)
-    for line in lines:
-        stream.write("\n".join(wrapped(line, width)).rstrip() + "\n")
+        return _styled(lines, stream)
+    return text_of(lines, width_of(stream))
 
 
 def text_of(lines: Iterable[Line], width: int = MAX_WIDTH) -> str:
@@ -85,12 +87,14 @@ def wrapped(line: Line, width: int) -> list[str]:
     return found
 
 
-def _write_rich(lines: Iterable[Line], stream: TextIO) -> None:
+def _styled(lines: Iterable[Line], stream: TextIO) -> str:
     from rich.console import Console
     from rich.text import Text
 
     console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
     width = width_of(stream)
-    for line in lines:
-        for part in wrapped(line, width):
-            console.print(Text(part, style=_STYLES.get(line.style, "")))
+    with console.capture() as capture:
+        for line in lines:
+            for part in wrapped(line, width):
+                console.print(Text(part, style=_STYLES.get(line.style, "")))
+    return capture.get()

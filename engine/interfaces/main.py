@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import io
+import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ...facts import ModelMedicError, Problem
 from . import output
@@ -15,29 +18,58 @@ _MACHINE = ("json",)
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
     gc.disable()  # one short run; nothing of it is worth collecting
+    _prepare_streams()
     arguments = _spread(list(sys.argv[1:] if argv is None else argv))
     sys.exit(_run(arguments))
 
 
-def _run(arguments: list[str]) -> int:
-    """The exit code. The plain main job goes without click; see :mod:`.fast_lane`."""
-    from .fast_lane import recognise, run
+def _prepare_streams() -> None:
+    """A closed stream becomes an empty one; what a stream cannot encode is escaped."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - for the whole run
+            setattr(sys, name, stream)
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
+
+def _run(arguments: list[str]) -> int:
+    """The exit code, whatever happens."""
     try:
-        request = recognise(arguments)
-        code = run(request) if request else _command_line(arguments)
-        sys.stdout.flush()
-        return code
+        return _trusting(arguments)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return output.INTERRUPTED
+    except output.NoStdoutError as error:
+        return _fail(error.problems, machine=False)
     except ModelMedicError as error:
-        return _fail(arguments, list(error.problems))
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone; nothing is left to say
-        return output.OK
+        return _fail(error.problems, machine=_machine_format(arguments))
     except Exception as error:  # noqa: BLE001 - the last line of defence
         return _crash(arguments, error)
+
+
+def _trusting(arguments: list[str]) -> int:
+    """Trust the cache once: compiled knowledge that passes its checks can still be nonsense, which
+    shows when a part of it is used. Nothing has been written then."""
+    try:
+        return _answer(arguments)
+    except ModelMedicError:
+        raise
+    except Exception:
+        from .setup import forget_cache
+
+        if not forget_cache():
+            raise
+        return _answer(arguments)
+
+
+def _answer(arguments: list[str]) -> int:
+    """Run the command. The plain main job goes without click; see :mod:`.fast_lane`."""
+    from .fast_lane import recognise, run
+
+    request = recognise(arguments)
+    return run(request) if request else _command_line(arguments)
 
 
 def _command_line(arguments: list[str]) -> int:
@@ -54,12 +86,13 @@ def _command_line(arguments: list[str]) -> int:
         raise KeyboardInterrupt from None
     except click.ClickException as error:
         hint = "" if isinstance(error, click.FileError) else "see `diagnose --help`"
-        return _fail(arguments, [Problem("MM300", error.format_message(), None, hint)])
+        problem = Problem("MM300", error.format_message(), None, hint)
+        return _fail([problem], machine=_machine_format(arguments))
 
 
-def _fail(arguments: list[str], problems: list[Problem]) -> int:
+def _fail(problems: Sequence[Problem], *, machine: bool) -> int:
     """Report an error in the format asked for; 3 if the knowledge itself does not load."""
-    if _machine_format(arguments):
+    if machine:
         from ..diagnoser import TOOL
         from ..report import error_plain
 
@@ -81,17 +114,19 @@ def _crash(arguments: list[str], error: Exception) -> int:
         traceback.print_exception(error, file=sys.stderr)
     what = f"internal error: {type(error).__name__}: {str(error)[:200]}"
     hint = "this is a bug of ModelMedic; run again with --debug and report the output"
-    _fail(arguments, [Problem("MM399", what, None, hint)])
+    _fail([Problem("MM399", what, None, hint)], machine=_machine_format(arguments))
     return output.INTERNAL
 
 
 def _machine_format(arguments: Sequence[str]) -> bool:
-    for before, argument in zip(("", *arguments), arguments, strict=False):
-        if argument == "--json" or argument in tuple(f"--format={name}" for name in _MACHINE):
-            return True
-        if before in ("--format", "-f") and argument in _MACHINE:
-            return True
-    return False
+    """Whether the last format named is one for machines; also where the options make no sense."""
+    chosen = ""
+    for before, argument in pairwise(("", *arguments)):
+        if before in ("--format", "-f"):
+            chosen = argument
+        elif argument.startswith(("--format=", "-f")):
+            chosen = argument.removeprefix("--format=").removeprefix("-f")
+    return chosen in _MACHINE
 
 
 def _spread(arguments: list[str]) -> list[str]:

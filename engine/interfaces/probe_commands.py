@@ -102,11 +102,11 @@ def messages(file: str | None, target: Path | None, debug: bool) -> int:
 
 
 def _emit(outcome: Any, target: Path | None) -> int:
-    """A facts file on stdout, the problems on stderr."""
+    """A facts file on stdout, the problems on stderr; bad input if there is nothing else."""
     from .layout import write
     from .report_text import problem_lines
 
     facts: Sequence[Any] = [fact.plain() for fact in outcome.facts]
     output.emit_json({"schema": "modelmedic/facts/1", "facts": facts}, target)
     write(problem_lines(outcome.problems), sys.stderr)
-    return output.OK
+    return output.BAD_INPUT if outcome.problems and not outcome.facts else output.OK

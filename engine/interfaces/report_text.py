@@ -7,6 +7,7 @@ from typing import Any
 
 from ..report import Diagnosis, Message, NextStep, Report
 from .layout import Line
+from .safe_text import one_line
 
 _RISK = {"none": "no risk", "rerun": "costs a rerun", "data-loss": "can lose data"}
 _RETRY = {
@@ -23,7 +24,9 @@ def report_lines(report: Report, *, verbose: bool = False) -> Iterator[Line]:
     """The whole report."""
     facts = {fact_id: str(fact) for fact_id, fact, _ in report.facts}
     sources = {
-        fact_id: "; ".join(filter(None, (p.location or p.source for p in fact.provenance)))
+        fact_id: one_line(
+            "; ".join(filter(None, (p.location or p.source for p in fact.provenance)))
+        )
         for fact_id, fact, _ in report.facts
     }
     shown = {i: f"{text}  [{sources[i]}]" if sources[i] else text for i, text in facts.items()}
@@ -132,7 +135,8 @@ def message_lines(messages: Sequence[Message], total: int) -> Iterator[Line]:
     yield Line("What it says:", style="heading")
     for message in messages:
         yield Line(message.title, 2, mark="- ")
-        yield Line(message.text[:300], 4, "dim", mark="> ")
+        if message.text:
+            yield Line(message.text[:300], 4, "dim", mark="> ")
         if message.meaning:
             yield Line(message.meaning, 4)
         if message.fix:

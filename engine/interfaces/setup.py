@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from ...facts import Fact, ModelMedicError, Problem
+from ...facts import Fact, Location, ModelMedicError, Problem
 from ..diagnoser import Diagnoser
 from ..knowledge_base import KnowledgeBase
 
@@ -23,6 +24,14 @@ def cache_folder() -> Path | None:
     from ..kb.cache import default_folder
 
     return default_folder()
+
+
+def forget_cache() -> bool:
+    """Drop the compiled knowledge that is kept; says whether there was any."""
+    from ..kb.cache import forget
+
+    folder = cache_folder()
+    return folder is not None and forget(folder)
 
 
 def load_base(overlays: Sequence[str]) -> KnowledgeBase:
@@ -40,14 +49,15 @@ def load_doctor(overlays: Sequence[str], engine: Any = "auto") -> Diagnoser:
 
 def load_facts(base: KnowledgeBase, files: Sequence[str]) -> list[Fact]:
     """The facts of all files (``-`` is stdin); raises with the problems of every file."""
-    from ...facts.fact_file import parse_facts, read_facts
+    from ...facts.fact_file import decode, parse_facts, read_facts
 
     facts: list[Fact] = []
     problems: list[Problem] = []
     for name in files:
         try:
             if name == "-":
-                facts.extend(parse_facts(read_stdin(), "<stdin>", base.vocabulary))
+                text = decode(_stdin_bytes(sys.stdin.buffer), Location("<stdin>"))
+                facts.extend(parse_facts(text, "<stdin>", base.vocabulary))
             else:
                 facts.extend(read_facts(Path(name), base.vocabulary))
         except ModelMedicError as error:
@@ -57,16 +67,16 @@ def load_facts(base: KnowledgeBase, files: Sequence[str]) -> list[Fact]:
     return facts
 
 
-def read_stdin(limit: int = MAX_STDIN) -> str:
+def read_stdin() -> str:
     """Standard input as text; bytes that are not UTF-8 are replaced, too much is an error."""
-    raw = sys.stdin.buffer.read(limit + 1)
-    if len(raw) > limit:
-        raise ModelMedicError(
-            Problem(
-                "MM103",
-                f"more than {limit:,} bytes on standard input",
-                None,
-                "give the part that matters",
-            )
-        )
-    return raw.decode("utf-8", "replace")
+    return _stdin_bytes(sys.stdin.buffer).decode("utf-8-sig", "replace")
+
+
+@cache
+def _stdin_bytes(stream: BinaryIO) -> bytes:
+    """All of a stream that can be read only once, kept for a second attempt."""
+    raw = stream.read(MAX_STDIN + 1)
+    if len(raw) > MAX_STDIN:
+        message = f"more than {MAX_STDIN:,} bytes on standard input"
+        raise ModelMedicError(Problem("MM103", message, None, "give the part that matters"))
+    return raw

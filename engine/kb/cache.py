@@ -17,6 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..knowledge_base import VERSION
+
 FORMAT = 2
 MAX_BYTES = 256_000_000
 KEPT = 8
@@ -40,8 +42,7 @@ def read(folder: Path, digest: str) -> dict[str, Any] | None:
             if not _own(status) or status.st_size > MAX_BYTES:
                 return None
             header, _, body = file.read().partition(b"\n")
-        wanted = {"format": FORMAT, "digest": digest, "sha256": hashlib.sha256(body).hexdigest()}
-        return _unpack(body) if json.loads(header) == wanted else None
+        return _unpack(body) if json.loads(header) == _header(digest, body) else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -51,7 +52,7 @@ def write(folder: Path, digest: str, plain: Mapping[str, Any]) -> None:
     import tempfile
 
     body = b"\n".join(_pack(plain))
-    header = {"format": FORMAT, "digest": digest, "sha256": hashlib.sha256(body).hexdigest()}
+    header = _header(digest, body)
     with suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder, prefix=".new-")
@@ -63,6 +64,16 @@ def write(folder: Path, digest: str, plain: Mapping[str, Any]) -> None:
             Path(name).unlink(missing_ok=True)
             raise
         _forget_old(folder)
+
+
+def forget(folder: Path) -> bool:
+    """Remove everything stored; says whether there was anything that could be removed."""
+    removed = False
+    for path in folder.glob("knowledge-*.jsonl"):
+        with suppress(OSError):
+            path.unlink()
+            removed = True
+    return removed
 
 
 class _Entries(Mapping[str, Any]):
@@ -79,6 +90,11 @@ class _Entries(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._lines)
+
+
+def _header(digest: str, body: bytes) -> dict[str, Any]:
+    checksum = hashlib.sha256(body).hexdigest()
+    return {"format": FORMAT, "version": VERSION, "digest": digest, "sha256": checksum}
 
 
 def _pack(plain: Mapping[str, Any]) -> Iterator[bytes]:

@@ -135,6 +135,8 @@ def await_value(machine: Machine, node: ast.AST, value: Value, style: str) -> Va
         return waited(machine, node, value, style)
     if value.kind == "task" and value.parts:
         return value.parts[0]
+    if value.kind == "coroutine-done":
+        return value.parts[0]
     if value.kind in ("list", "tuple"):
         parts = tuple(await_value(machine, node, part, style) for part in value.parts)
         return Value(value.kind, parts=parts)
@@ -275,6 +277,8 @@ def _makers(
     args: list[Value], named: dict[str, Value],
 ) -> Value | None:  # fmt: skip
     path = dotted(node.func)
+    if path in ("np.array", "numpy.array", "torch.tensor", "torch.LongTensor"):
+        return Value("array")
     for part in reversed(path.split(".")[-2:]):
         if part in MAKERS:
             return Value(MAKERS[part])

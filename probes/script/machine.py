@@ -18,6 +18,9 @@ MAX_EVENTS = 4_000
 MAX_CALLS = 8
 
 
+_NOTHING = ast.Module([], [])
+
+
 class BudgetError(Exception):
     """The script is too large or too entangled to follow."""
 
@@ -56,6 +59,8 @@ class Machine:
         self.visited_functions: set[int] = set()
         self.detached_functions: set[int] = set()
         self.unresolved_waits: list[ast.AST] = []
+        self.loops: tuple[ast.AST, ...] = ()
+        self.called_in: dict[FunctionNode, set[ast.AST]] = {}
         self.unsure = 0
         self.detached = 0
         self.run_function: Callable[[Machine, Value, list[Value], dict[str, Value]], Value] = (
@@ -95,12 +100,12 @@ class Machine:
             raise BudgetError
         self.events.append(
             Event(what, op, uid, node, style, self.path, not self.unsure,
-                  self.frame.is_async, self.detached > 0)
+                  self.frame.is_async, self.detached > 0, self.loops)
         )  # fmt: skip
 
     def events_break(self) -> None:
         """What follows is read on its own: its order to what came before is not known."""
-        self.events.append(Event("break", "", 0, ast.Module([], []), "", (), False, False, False))
+        self.events.append(Event("break", "", 0, _NOTHING, "", (), False, False, False, ()))
 
     @contextmanager
     def arm(self, branch: int, number: int) -> Iterator[None]:
@@ -111,6 +116,16 @@ class Machine:
             yield
         finally:
             self.path = before
+
+    @contextmanager
+    def looping(self, loop: ast.AST) -> Iterator[None]:
+        """Within: the body of a loop."""
+        before = self.loops
+        self.loops = (*before, loop)
+        try:
+            yield
+        finally:
+            self.loops = before
 
     @contextmanager
     def uncertain(self, really: bool = True) -> Iterator[None]:

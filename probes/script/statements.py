@@ -32,10 +32,9 @@ def block(machine: Machine, statements: Sequence[ast.stmt]) -> bool:
     for index, statement in enumerate(statements):
         machine.visit()
         if isinstance(statement, ast.If):
-            if _branch(machine, statement, statements[index + 1 :]):
-                return True
-            if _leaves(statement.body) or _leaves(statement.orelse):
-                return False  # the rest was followed as the other arm
+            ended, followed = _branch(machine, statement, statements[index + 1 :])
+            if ended or followed:
+                return ended
         elif isinstance(statement, _ENDS):
             _end(machine, statement)
             return True
@@ -44,8 +43,11 @@ def block(machine: Machine, statements: Sequence[ast.stmt]) -> bool:
     return False
 
 
-def _branch(machine: Machine, node: ast.If, rest: Sequence[ast.stmt]) -> bool:
-    """Both arms of an ``if``; where one of them leaves, what follows belongs to the other."""
+def _branch(machine: Machine, node: ast.If, rest: Sequence[ast.stmt]) -> tuple[bool, bool]:
+    """Both arms of an ``if``; where one of them leaves, what follows belongs to the other.
+
+    The first value says that the surrounding code ends, the second that ``rest`` was followed.
+    """
     evaluate(machine, node.test)
     number = machine.fresh()
     lengths = any(isinstance(n, ast.Name) and n.id == "len" for n in ast.walk(node.test))
@@ -54,16 +56,10 @@ def _branch(machine: Machine, node: ast.If, rest: Sequence[ast.stmt]) -> bool:
             first = block(machine, node.body)
         with machine.arm(number, 1):
             second = block(machine, node.orelse)
-    if first and second:
-        return True
-    if _leaves(node.body) or _leaves(node.orelse):
-        with machine.arm(number, 1 if first else 0):
-            return block(machine, rest)
-    return False
-
-
-def _leaves(statements: Sequence[ast.stmt]) -> bool:
-    return bool(statements) and isinstance(statements[-1], _ENDS)
+    if first == second:
+        return first, False
+    with machine.arm(number, 1 if first else 0):
+        return block(machine, rest), True
 
 
 def _end(machine: Machine, node: Any) -> None:
@@ -92,14 +88,16 @@ def _statement(machine: Machine, node: Any) -> None:
         _annotated(machine, node)
     elif isinstance(node, (ast.For, ast.AsyncFor)):
         items = evaluate(machine, node.iter)
-        for last in (False, True):
-            assign(machine, node.target, element(items, last))
-            block(machine, node.body)
+        with machine.looping(node):
+            for last in (False, True):
+                assign(machine, node.target, element(items, last))
+                block(machine, node.body)
         block(machine, node.orelse)
     elif isinstance(node, ast.While):
-        for _ in range(2):
-            evaluate(machine, node.test)
-            block(machine, node.body)
+        with machine.looping(node):
+            for _ in range(2):
+                evaluate(machine, node.test)
+                block(machine, node.body)
         block(machine, node.orelse)
     elif isinstance(node, (ast.With, ast.AsyncWith)):
         for item in node.items:
@@ -201,6 +199,7 @@ def run_function(
     frame = Frame(machine.module, node)
     frame.names.update(_parameters(node, bound, named))
     machine.visited_functions.add(id(node))
+    machine.called_in.setdefault(node, set()).update(machine.loops)
     before = machine.stack
     machine.stack = (*before, node)
     # A generator runs in turns with its caller: its own order says nothing.

@@ -14,7 +14,7 @@ class Value:
     ``kind`` is one of: unknown, const, list, tuple, dict, import (``op`` is the dotted name), function, class,
     object, method (of a class of the script), service, training, sampling, rest, client-future (``op``:
     training or sampling), coroutine, future, result, result-field, sequence, sampled-tokens,
-    sampled-text, reencoded-ids, tokenizer, renderer, model-input, datum, ids, text, template, capabilities.
+    sampled-text, reencoded-ids, array, tokenizer, renderer, model-input, datum, request, ids, text, template, capabilities.
     ``op`` names the SDK operation (or class) it belongs to, ``uid`` tells futures apart, ``parts``
     are the elements of a container or the bound arguments, ``const`` holds a constant or the keys
     of a dict.
@@ -39,7 +39,8 @@ class Event(NamedTuple):
 
     ``what`` is submit or wait; ``style`` is plain, async-call, result, await or gather; ``path``
     names the arms of the branches that lead here; ``sure`` is false in error handlers and
-    under tests of a queue's length, where the order is not known.
+    under tests of a queue's length, where the order is not known. ``loops`` are the statements
+    that repeat it, outermost first, also through calls.
     """
 
     what: str
@@ -51,6 +52,7 @@ class Event(NamedTuple):
     sure: bool
     in_async: bool
     detached: bool
+    loops: tuple[ast.AST, ...]
 
 
 class Operation(NamedTuple):
@@ -122,6 +124,10 @@ MAKERS = {
     "AutoProcessor": "tokenizer",
     "ModelInput": "model-input",
     "Datum": "datum",
+    "ForwardBackwardInput": "request",
+    "ForwardBackwardRequest": "request",
+    "asarray": "array",
+    "from_numpy": "array",
     "APIFuture": "future",
 }
 

@@ -29,23 +29,23 @@ Engine = Literal["durable", "reference"]
 DURABLE = importlib.util.find_spec("durable_rules_engine") is not None
 ENGINES: tuple[Engine, ...] = ("durable", "reference") if DURABLE else ("reference",)
 
+NAME = {"type": "string", "required": True}
+FLAG = {"type": "boolean", "default": True}
 CORE: dict[str, Any] = {
-    "symptom": {"key": ["name"], "polarity": "present", "attributes": {
-        "name": {"type": "string", "required": True}, "present": {"type": "boolean", "default": True}}},
-    "answer": {"key": ["question"], "attributes": {
-        "question": {"type": "string", "required": True},
-        "value": {"type": "string", "required": True}}},
+    "symptom": {"key": ["name"], "polarity": "present",
+                "attributes": {"name": NAME, "present": FLAG}},
+    "answer": {"key": ["question"], "attributes": {"question": NAME, "value": NAME}},
     "error_message": {"functional": False, "attributes": {
         "text": {"type": "text", "required": True}, "exception": {"type": "string"},
         "source": {"type": "string"}}},
     "http_response": {"functional": False, "attributes": {
         "status": {"type": "integer", "required": True}, "operation": {"type": "string"}}},
-    "diagnosis": {"derived": True, "key": ["name"], "polarity": "holds", "attributes": {
-        "name": {"type": "string", "required": True}, "holds": {"type": "boolean", "default": True}}},
-    "classified": {"derived": True, "key": ["classification", "subject"], "attributes": {
-        name: {"type": "string", "required": True} for name in ("classification", "subject", "label")}},
-    "tree_node": {"derived": True, "key": ["tree", "node"], "attributes": {
-        name: {"type": "string", "required": True} for name in ("tree", "node")}},
+    "diagnosis": {"derived": True, "key": ["name"], "polarity": "holds",
+                  "attributes": {"name": NAME, "holds": FLAG}},
+    "classified": {"derived": True, "key": ["classification", "subject"],
+                   "attributes": {"classification": NAME, "subject": NAME, "label": NAME}},
+    "tree_node": {"derived": True, "key": ["tree", "node"],
+                  "attributes": {"tree": NAME, "node": NAME}},
 }  # fmt: skip
 
 
@@ -94,7 +94,9 @@ def make_world(
 
 def exact(derivation: Derivation) -> Any:
     """A derivation in a form that tells 1, 1.0 and true apart."""
-    firings = [(f.rule, [(type(v).__name__, repr(v)) for v in f.binding]) for f in derivation.firings]
+    firings = [
+        (f.rule, [(type(v).__name__, repr(v)) for v in f.binding]) for f in derivation.firings
+    ]
     return [fact.sort_key() for fact in derivation.facts], firings, derivation.capped
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,7 +91,7 @@ def test_the_order_that_knowledge_relies_on():
     # 1.0.post1.dev1 comes after 1.0, hence the final release in front of it
     ascending = [*ASCENDING[:6], "1.0", *ASCENDING[6:]]
     keys = [version_key(text) for text in ascending]
-    assert all(left and right and left < right for left, right in zip(keys, keys[1:], strict=False))
+    assert all(left and right and left < right for left, right in pairwise(keys))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,81 @@
+"""The course of a metric over a run: ``training_metric`` facts from a table of numbers by step."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from ..facts.problems import Location
+from .metrics_tables import MetricRow, Table
+from .outcome import Collector
+from .series_statistics import mean, rounded, slope, spikes, trend
+
+MAX_METRICS = 200
+# Names that a trainer writes, in lower case; the first that fits decides. What is not among them
+# has the role "other": a wrong role would make a rule speak of the wrong thing.
+_ROLES = (
+    ("learning-rate", r"(optim/|train/)?(lr|learning_rate)"),
+    ("grad-norm", r"(optim/|train/)?grad(ient)?_norm(:mean)?"),
+    ("entropy", r"(optim/|train/|policy/)?entropy"),
+    ("kl", r"(optim/)?kl_sample_train_v[12]"),
+    ("eval-loss", r"(test|eval|val|valid|validation)[/_](mean_)?(nll|loss)"),
+    ("train-loss", r"(train[/_])?(mean_)?(nll|loss)"),
+    ("accuracy", r"(env/all/|train[/_]|test[/_]|eval[/_])?(correct|acc|accuracy)"),
+    ("reward", r"(env/all/|train[/_])?(mean_)?reward(/total|/mean|_mean)?"),
+)
+_PATTERNS = [(role, re.compile(pattern + r"\Z")) for role, pattern in _ROLES]
+# Counters of the loop itself, with no course worth telling.
+_COUNTERS = re.compile(r"(epoch|progress|progress/.*|batch|tokens/cumulative/.*|_runtime|_timestamp|"
+                       r"timestamp|timing/.*)\Z")  # fmt: skip
+
+
+def role_of(name: str) -> str:
+    """What a metric of this name measures, in the words of the vocabulary."""
+    plain = name.strip().lower()
+    return next((role for role, pattern in _PATTERNS if pattern.match(plain)), "other")
+
+
+def add_courses(collector: Collector, table: Table) -> int:
+    """Add a fact for each metric, those with a known role first; MM451 where some are left out.
+
+    Returns how many of them are losses or rewards. Figures are taken over the finite values;
+    ``count`` includes the others, ``non_finite`` tells how many these are.
+    """
+    names = dict.fromkeys(name for row in table.rows for name in row.values)
+    ranked = sorted((n for n in names if not _COUNTERS.match(n)), key=lambda n: role_of(n) == "other")
+    if len(ranked) > MAX_METRICS:
+        text = f"{len(ranked):,} metrics; {MAX_METRICS} are kept, those with a known role first"
+        collector.problem("MM451", text, Location(table.name))
+    told = 0
+    for name in ranked[:MAX_METRICS]:
+        rows = [row for row in table.rows if name in row.values]
+        _add_course(collector, table.name, name, rows)
+        told += role_of(name) in ("train-loss", "reward")
+    return told
+
+
+def _add_course(collector: Collector, file: str, name: str, rows: Sequence[MetricRow]) -> None:
+    finite = [row for row in rows if math.isfinite(row.values[name])]
+    values = [row.values[name] for row in finite]
+    start = rows[0].values[name] if rows[0].step == 0 else math.nan
+    figures: dict[str, float | str | None] = {}
+    if values:
+        steps = [float(row.step) for row in finite]
+        figures = {
+            "first": values[0],
+            "last": values[-1],
+            "min": min(values),
+            "max": max(values),
+            "mean": rounded(mean(values)),
+            "trend": trend(values),
+            "slope": _rounded(slope(steps, values)),
+            "spikes": spikes(values),
+            "step0": start if math.isfinite(start) else None,
+        }
+    collector.add("training_metric", f"{file}:{rows[0].line}", name=name, role=role_of(name),
+                  count=len(rows), non_finite=len(rows) - len(finite), **figures)  # fmt: skip
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else rounded(value)

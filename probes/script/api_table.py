@@ -1,0 +1,211 @@
+"""Outdated and misused API: the table ``data/api_patterns.json`` and how it is applied."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from os import path
+from typing import Any
+
+from .findings import Finding, Script, argument, keyword
+from .values import Value, constant, dotted, text_of
+
+_TABLE = path.join(path.dirname(path.dirname(__file__)), "data", "api_patterns.json")
+_LIST_KINDS = frozenset({"list", "tuple"})
+# What is defined in the script itself is no API of the SDK.
+_OWN = frozenset({"object", "class"})
+Row = dict[str, Any]
+
+
+@lru_cache(maxsize=1)
+def table() -> tuple[Row, ...]:
+    """The rows of the file, read once."""
+    import json
+
+    with open(_TABLE, encoding="utf-8") as file:
+        return tuple(json.load(file)["rows"])
+
+
+def find_api(script: Script) -> Iterator[Finding]:
+    """The patterns of the table: where they are seen, and which are certainly absent."""
+    found: dict[str, ast.AST] = {}
+    texts = list(_texts(script))
+    for row in table():
+        if row["pattern"] in found or not _wanted(row, script.words):
+            continue
+        node = _first(row, script, texts)
+        if node is not None:
+            found[row["pattern"]] = node
+    for pattern in dict.fromkeys(row["pattern"] for row in table()):
+        if pattern in found:
+            yield Finding(pattern, found[pattern])
+        elif script.complete and _nowhere(pattern, script.words):
+            yield Finding(pattern, None)
+
+
+def _wanted(row: Row, words: frozenset[str]) -> bool:
+    return all(words & set(group) for group in row.get("with", ())) and not (
+        words & set(row.get("unless", ()))
+    )
+
+
+def _nowhere(pattern: str, words: frozenset[str]) -> bool:
+    """Whether none of the words of a pattern occurs, so that it cannot be there."""
+    for row in table():
+        if row["pattern"] != pattern:
+            continue
+        own = [*row.get("keywords", ()), *row.get("attribute", ()), *row.get("name", ()),
+               *row.get("key", ())]  # fmt: skip
+        triggers = row.get("words", own)
+        if not triggers or words & set(triggers):
+            return False
+    return True
+
+
+def _first(row: Row, script: Script, texts: Sequence[tuple[str, ast.AST]]) -> ast.AST | None:
+    if "call" in row:
+        return next((c for c in script.calls() if _call_fits(row, c, script)), None)
+    if "attribute" in row:
+        return next((n for n in script.all(ast.Attribute) if _attribute_fits(row, n, script)), None)
+    if "name" in row:
+        return next((n for n in script.nodes if _names(n) & set(row["name"])), None)
+    if "texts" in row:
+        return next((n for text, n in texts if _text_fits(row, text)), None)
+    return next((d for d in _loss_inputs(script) if _dict_fits(row, d)), None)
+
+
+def _call_fits(row: Row, call: ast.Call, script: Script) -> bool:
+    if text_of(call.func) not in row["call"]:
+        return False
+    receiver = script.machine.value(getattr(call.func, "value", None))
+    target = script.machine.value(call.func)
+    if receiver.kind in _OWN or target.kind in ("function", "method", "class"):
+        return False
+    kind = receiver.op if receiver.kind == "client-future" else receiver.kind
+    if "on" in row and kind not in row["on"]:
+        return False
+    if "path" in row and dotted(call.func) not in row["path"]:
+        return False
+    given = {k.arg for k in call.keywords}
+    hidden = None in given or any(isinstance(a, ast.Starred) for a in call.args)
+    if "keywords" in row and not given & set(row["keywords"]):
+        return False
+    if "without" in row and (hidden or given & set(row["without"])):
+        return False
+    if "fewer" in row and len(call.args) >= row["fewer"]:
+        return False
+    if row.get("no_arguments") and (call.args or call.keywords):
+        return False
+    if any(keyword(call, name) is None or constant(keyword(call, name)) is not value
+           for name, value in row.get("constants", {}).items()):  # fmt: skip
+        return False
+    return "argument" not in row or _argument_fits(row["argument"], call, script)
+
+
+def _argument_fits(wanted: Row, call: ast.Call, script: Script) -> bool:
+    given = argument(call, wanted["name"], wanted["position"])
+    if given is None or (isinstance(given, ast.Constant) and given.value is None):
+        return False
+    value = script.machine.value(given)
+    if not any(_is(value, given, what) for what in wanted["is"]):
+        return False
+    text = value.const if isinstance(value.const, str) else constant(given)
+    if "equals" in wanted and text not in wanted["equals"]:
+        return False
+    if "not_equals" in wanted and (not isinstance(text, str) or text in wanted["not_equals"]):
+        return False
+    return all(part in str(text or _pieces(given)) for part in wanted.get("contains", ()))
+
+
+def _is(value: Value, node: ast.AST, what: str) -> bool:
+    if what == "any":
+        return True
+    if what == "text":
+        return value.kind == "text" or isinstance(node, ast.JoinedStr)
+    if what == "number":
+        number = value.const if value.kind == "const" else constant(node)
+        return isinstance(number, (int, float)) and not isinstance(number, bool)
+    if what == "list":
+        return value.kind in _LIST_KINDS
+    kind, _, op = what.partition(":")
+    return value.kind == kind and (not op or value.op == op)
+
+
+def _attribute_fits(row: Row, node: ast.AST, script: Script) -> bool:
+    if not isinstance(node, ast.Attribute) or node.attr not in row["attribute"]:
+        return False
+    value = script.machine.value(node.value)
+    if value.kind == "coroutine" and not value.op:
+        return False
+    return any(_is(value, node.value, what) for what in row["of"])
+
+
+def _names(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Attribute):
+        return {node.attr}
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return {alias.name.rpartition(".")[2] for alias in node.names}
+    return set()
+
+
+def _text_fits(row: Row, text: str) -> bool:
+    return all(part in text for part in row["texts"]) and not any(
+        part in text for part in row.get("text_lacks", ())
+    )
+
+
+def _texts(script: Script) -> Iterator[tuple[str, ast.AST]]:
+    """Literal texts, and lists of texts as one text; docstrings are left out."""
+    for node in script.nodes:
+        if isinstance(node, (ast.List, ast.Tuple)):
+            parts = [str(e.value) for e in node.elts if isinstance(e, ast.Constant)]
+            if len(parts) > 1:
+                yield " ".join(parts), node
+        elif isinstance(node, ast.JoinedStr):
+            yield _pieces(node), node
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            above = script.parents.get(id(node))
+            statement = isinstance(above, ast.Expr) and "\n" in node.value
+            if not statement:
+                yield node.value, node
+
+
+def _pieces(node: ast.AST) -> str:
+    """The literal parts of an f-string."""
+    if not isinstance(node, ast.JoinedStr):
+        return ""
+    return "{}".join(
+        str(part.value) for part in node.values if isinstance(part, ast.Constant)
+    )  # fmt: skip
+
+
+def _loss_inputs(script: Script) -> Iterator[ast.Dict]:
+    """Literal dicts that are given as loss_fn_inputs, also by way of a variable."""
+    named: set[tuple[int, str]] = set()
+    for call in script.calls():
+        given = keyword(call, "loss_fn_inputs")
+        if isinstance(given, ast.Dict):
+            yield given
+        elif isinstance(given, ast.Name):
+            named.add((id(script.function_of(call)), given.id))
+    for node in script.all((ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        value = getattr(node, "value", None)
+        names = {t.id for t in targets if isinstance(t, ast.Name)}
+        scope = id(script.function_of(node))
+        wanted = "loss_fn_inputs" in names or any((scope, name) in named for name in names)
+        if isinstance(value, ast.Dict) and wanted:
+            yield value
+
+
+def _dict_fits(row: Row, node: ast.Dict) -> bool:
+    keys = {constant(key) for key in node.keys}
+    if None in keys:  # another dict is unpacked into it
+        return False
+    if row.get("number_value"):
+        return any(isinstance(v, ast.Constant) and isinstance(v.value, (int, float))
+                   for v in node.values)  # fmt: skip
+    return bool(keys & set(row["key"])) and not keys & set(row.get("without_key", ()))

@@ -1,0 +1,131 @@
+"""Heavy work inside the training loop: conversions, tokenizing, reading files, computing.
+
+Sizes cannot be seen in code. Work counts where it is repeated inside a step (a loop or a
+comprehension within the loop), or where its kind is heavy by itself.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .findings import Finding, Script, keyword
+from .loops import TrainingLoop, calls_in
+from .values import FUNCTIONS, constant, dotted, text_of
+
+_CONVERSIONS = frozenset(
+    "torch.tensor torch.as_tensor torch.LongTensor torch.FloatTensor np.array np.asarray"
+    " numpy.array numpy.asarray torch.stack".split()
+)
+_JSON = frozenset(
+    "json.loads json.dumps pickle.dumps pickle.loads orjson.dumps orjson.loads copy.deepcopy"
+    " model_dump model_dump_json model_validate".split()
+)
+_REGEX = frozenset("findall finditer sub subn split search match fullmatch".split())
+_NUMPY = frozenset(
+    "dot matmul einsum inner outer tensordot kron sort argsort fft svd eig eigh inv solve convolve"
+    " corrcoef cov lexsort unique".split()
+)
+_TORCH = frozenset(
+    "matmul mm bmm einsum softmax log_softmax cross_entropy topk cdist conv1d linear".split()
+)
+_READERS = frozenset(
+    "read_text read_bytes load_dataset read_csv read_json read_parquet load_from_disk open".split()
+)
+
+
+def find_loop_work(script: Script, loop: TrainingLoop | None) -> Iterator[Finding]:
+    """The patterns of work in the loop, each at its first place."""
+    if loop is None:
+        return
+    seen: set[str] = set()
+    on_gpu = any(_on_gpu(call) for call in calls_in(loop.nodes)) or "device_map" in script.words
+    for call in calls_in(loop.nodes):
+        pattern = _kind_of_work(script, loop, call, on_gpu)
+        if pattern and pattern not in seen:
+            seen.add(pattern)
+            yield Finding(pattern, call)
+
+
+def _kind_of_work(script: Script, loop: TrainingLoop, call: ast.Call, on_gpu: bool) -> str:
+    path, name = dotted(call.func), text_of(call.func)
+    root = path.partition(".")[0]
+    repeated = _repeated(script, loop, call)
+    if path in _CONVERSIONS or (name == "tolist" and not call.args):
+        return "list-tensor-conversion-in-loop" if repeated and _is_large(call) else ""
+    if path in _JSON or (name in _JSON and path != name):
+        return "json-or-pickle-in-loop" if repeated else ""
+    if path.startswith(("json.load", "pickle.load")) and name == "load":
+        return "file-read-in-loop"
+    if root == "re" and name in _REGEX:
+        return "heavy-regex-in-loop" if repeated else ""
+    if root in ("np", "numpy") and name in _NUMPY:
+        return "numpy-in-loop"
+    if name in _TORCH and root in ("torch", "F", "nn"):
+        return "torch-gpu-in-loop" if on_gpu else "torch-cpu-in-loop"
+    if _on_gpu(call):
+        return "torch-gpu-in-loop"
+    if _tokenizes(script, call):
+        return "tokenizing-in-loop" if repeated or name == "batch_encode_plus" else ""
+    return "file-read-in-loop" if name in _READERS and _reads(call, path, name) else ""
+
+
+def _repeated(script: Script, loop: TrainingLoop, call: ast.Call) -> bool:
+    """Whether a call runs several times within one step."""
+    inner = [a for a in script.loops_of(call) if a is not loop.step and a is not loop.outer]
+    inside = [a for a in inner if not _contains(a, loop.step)]
+    if inside:
+        return True
+    function = script.function_of(call)
+    if isinstance(function, FUNCTIONS) and not _contains(function, loop.step):
+        return any(
+            text_of(c.func) == function.name and c is not call and any(
+                a is not loop.step and a is not loop.outer and not _contains(a, loop.step)
+                for a in script.loops_of(c)
+            )
+            for c in calls_in(loop.nodes)
+        )  # fmt: skip
+    return False
+
+
+def _contains(outer: ast.AST, inner: ast.AST) -> bool:
+    return any(node is inner for node in ast.walk(outer))
+
+
+def _is_large(call: ast.Call) -> bool:
+    """Not a literal, a single number or a flag."""
+    if not call.args:
+        return True
+    given = call.args[0]
+    return not isinstance(given, (ast.Constant, ast.List, ast.Tuple)) or any(
+        isinstance(part, ast.Starred) for part in getattr(given, "elts", [])
+    )
+
+
+def _on_gpu(call: ast.Call) -> bool:
+    name = text_of(call.func)
+    if name == "cuda" and isinstance(call.func, ast.Attribute):
+        return dotted(call.func) != "torch.cuda"
+    given = [*call.args, *(k.value for k in call.keywords)]
+    return name in ("to", "device") and any(
+        str(constant(a) or "").startswith("cuda") for a in given
+    )
+
+
+def _tokenizes(script: Script, call: ast.Call) -> bool:
+    name = text_of(call.func)
+    if name in ("build_supervised_example", "batch_encode_plus", "conversation_to_datum"):
+        return True
+    if isinstance(call.func, ast.Name):
+        return script.machine.kind(call.func) == "tokenizer"
+    receiver = script.machine.kind(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    return name in ("encode", "apply_chat_template") and receiver in ("tokenizer", "unknown")
+
+
+def _reads(call: ast.Call, path: str, name: str) -> bool:
+    if name != "open":
+        return True
+    if path not in ("open", "gzip.open", "io.open"):
+        return False
+    mode = keyword(call, "mode") or (call.args[1] if len(call.args) > 1 else None)
+    return mode is None or "r" in str(constant(mode) or "")

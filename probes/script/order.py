@@ -1,0 +1,91 @@
+"""The order of submitting and waiting: does the loop wait before it submits the next call?
+
+Truth first: ``forward_backward(...)`` and ``optim_step(...)`` return futures at once. The test is
+whether the result of forward_backward is waited for (``.result()``, ``await`` of the future,
+``result_async``, ``gather``) while the step that belongs to it is not submitted yet.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .findings import Finding, Script
+from .machine import exclusive
+from .values import BACKWARD, TRAINING_STEPS, Event
+
+
+def find_order(script: Script) -> Iterator[Finding]:
+    """The patterns of submitting and waiting, each at the first place that shows it."""
+    waits: list[ast.AST] = []
+    together: list[tuple[Event, Event, bool]] = []
+    for trace in _traces(script.machine.events):
+        waits += _early_waits(trace)
+        together += _pairs(trace)
+    if waits:
+        yield Finding("waits-before-next-submit", waits[0])
+    plain = [(a, b) for a, b, waited in together if not waited and a.style == b.style == "plain"]
+    calls = [(a, b) for a, b, _ in together if a.style == b.style == "async-call"]
+    waited = [(a, b) for a, b, later in together if later]
+    if not waits:
+        if calls:
+            yield Finding("awaits-async-submits", calls[0][0].node)
+        elif waited:
+            yield Finding("submits-before-waiting", waited[0][0].node)
+        elif plain:
+            yield Finding("plain-calls-in-sequence", plain[0][0].node)
+    if script.complete:
+        if together and not waits and not script.machine.unresolved_waits:
+            yield Finding("waits-before-next-submit", None)
+        if waits and not together:
+            yield Finding("submits-before-waiting", None)
+            yield Finding("plain-calls-in-sequence", None)
+
+
+def _traces(events: list[Event]) -> Iterator[list[Event]]:
+    """Events whose order to each other is known."""
+    trace: list[Event] = []
+    for event in events:
+        if event.what == "break":
+            yield trace
+            trace = []
+        elif event.sure and not event.detached and event.op in TRAINING_STEPS:
+            trace.append(event)
+    yield trace
+
+
+def _early_waits(trace: list[Event]) -> Iterator[ast.AST]:
+    """Waits for forward_backward at which its optim_step (or the next batch) is not submitted."""
+    flying: dict[int, Event] = {}
+    for index, event in enumerate(trace):
+        if event.what == "submit":
+            flying[event.uid] = event
+            continue
+        waited = flying.pop(event.uid, None)
+        if waited is None or waited.op not in BACKWARD:
+            continue
+        uids = list(flying)
+        after = [flying[u] for u in uids if u > waited.uid and not exclusive(flying[u], event)]
+        if any(other.op == "optim_step" for other in after):
+            continue
+        alone = not any(o.op in BACKWARD and not exclusive(o, event) for o in flying.values())
+        following = next((e for e in trace[index + 1 :] if e.what == "submit"
+                          and not exclusive(e, event) and not exclusive(e, waited)), None)  # fmt: skip
+        if following and (following.op == "optim_step" or alone):
+            yield event.node
+
+
+def _pairs(trace: list[Event]) -> Iterator[tuple[Event, Event, bool]]:
+    """forward_backward with the optim_step that follows it without a wait in between, and whether
+    one of the two is waited for later."""
+    waited = {event.uid for event in trace if event.what == "wait"}
+    last: Event | None = None
+    for event in trace:
+        if event.what == "wait":
+            if last is not None and event.uid == last.uid:
+                last = None
+        elif event.op in BACKWARD:
+            last = event
+        elif last is not None and not exclusive(last, event):
+            yield last, event, bool(waited & {last.uid, event.uid})
+            last = None

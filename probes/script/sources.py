@@ -1,0 +1,191 @@
+"""Reading scripts and notebooks: text in, syntax tree and places out. Nothing is executed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import stat
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+from ...facts.problems import Location, Problem
+
+MAX_SCRIPT_BYTES = 2_000_000
+MAX_NOTEBOOK_BYTES = 20_000_000
+MAX_LINES = 40_000
+MAX_LINE = 100_000
+MAX_BROKEN_PARTS = 20
+_MAGIC = re.compile(r"^(\s*)(%|!|\?)")
+_ASSIGNED_MAGIC = re.compile(r"^(\s*)([\w, ]+=\s*)([%!].*)$")
+
+
+class Place(NamedTuple):
+    """A line of a file; ``cell`` counts the cells of a notebook from 1 and is 0 elsewhere."""
+
+    line: int
+    cell: int = 0
+
+    def location(self, name: str) -> str:
+        """``train.py:12``, or ``train.ipynb:cell 3:2``."""
+        return f"{name}:cell {self.cell}:{self.line}" if self.cell else f"{name}:{self.line}"
+
+
+class Source(NamedTuple):
+    """A script as one text; ``places`` holds the place of each of its lines."""
+
+    name: str
+    lines: tuple[str, ...]
+    places: tuple[Place, ...]
+
+    def place(self, node: ast.AST) -> Place:
+        """Where a node of the tree stands in the file."""
+        number = min(max(getattr(node, "lineno", 1), 1), len(self.places) or 1)
+        return self.places[number - 1] if self.places else Place(1)
+
+    def snippet(self, node: ast.AST, limit: int = 3) -> str:
+        """The first lines of the code at a node, without the common indent."""
+        start = getattr(node, "lineno", 1) - 1
+        end = min(getattr(node, "end_lineno", None) or start + 1, start + limit)
+        shown = self.lines[start : max(end, start + 1)]
+        indent = min((len(x) - len(x.lstrip()) for x in shown if x.strip()), default=0)
+        return "\n".join(line[indent:][:300].rstrip() for line in shown)
+
+
+def read_source(path: Path) -> tuple[Source | None, list[Problem]]:
+    """The text of a script or notebook; None with a problem (MM450) where there is none."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            return None, [_unreadable(path, "not a regular file")]
+        limit = MAX_NOTEBOOK_BYTES if path.suffix == ".ipynb" else MAX_SCRIPT_BYTES
+        if status.st_size > limit:
+            return None, [_unreadable(path, f"it has {status.st_size:,} bytes, {limit:,} are read")]
+        with path.open("rb") as file:
+            raw = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        return None, [_unreadable(path, getattr(error, "strerror", None) or str(error))]
+    return source_of(raw, str(path))
+
+
+def source_of(raw: bytes, name: str) -> tuple[Source | None, list[Problem]]:
+    """The source in the bytes of a file."""
+    path = Path(name)
+    if not raw.strip():
+        return None, [_unreadable(path, "it is empty")]
+    if b"\0" in raw[:65_536]:
+        return None, [_unreadable(path, "it is no text")]
+    text = raw.decode("utf-8-sig", "replace").replace("\0", " ")
+    start = text.lstrip()[:1]
+    if start == "{" and '"cells"' in text:
+        return _notebook(text, name)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ").split("\n")
+    return _source(name, [(line, Place(number)) for number, line in enumerate(lines, 1)])
+
+
+def _source(name: str, rows: list[tuple[str, Place]]) -> tuple[Source, list[Problem]]:
+    problems = []
+    if len(rows) > MAX_LINES:
+        message = f"{len(rows) - MAX_LINES:,} lines behind line {MAX_LINES:,} were left out"
+        problems.append(Problem("MM452", message, Location(name, MAX_LINES), ""))
+        rows = rows[:MAX_LINES]
+    kept = []
+    for line, place in rows:
+        if len(line) > MAX_LINE:
+            message = f"a line of {len(line):,} characters was left out"
+            problems.append(Problem("MM452", message, Location(name, place.line), ""))
+            line = ""
+        kept.append((line, place))
+    return Source(name, tuple(r[0] for r in kept), tuple(r[1] for r in kept)), problems
+
+
+def _notebook(text: str, name: str) -> tuple[Source | None, list[Problem]]:
+    import json
+
+    try:
+        data = json.loads(text)
+        cells = data["cells"]
+        if not isinstance(cells, list):
+            raise TypeError
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None, [_unreadable(Path(name), "this is no notebook that can be read")]
+    rows: list[tuple[str, Place]] = []
+    for number, cell in enumerate(cells, 1):
+        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
+            continue
+        source = cell.get("source", "")
+        code = source if isinstance(source, str) else "".join(map(str, source or ()))
+        lines = code.split("\n")
+        if lines and lines[0].startswith("%%") and not lines[0].startswith("%%time"):
+            continue  # a cell in another language
+        rows += [(_plain(line), Place(at, number)) for at, line in enumerate(lines, 1)]
+    if not rows:
+        return None, [_unreadable(Path(name), "the notebook has no code")]
+    return _source(name, rows)
+
+
+def _plain(line: str) -> str:
+    """A line of a cell without shell and magic commands; their text stays as a string."""
+    assigned = _ASSIGNED_MAGIC.match(line)
+    if assigned:
+        return f"{assigned[1]}{assigned[2]}None"
+    magic = _MAGIC.match(line)
+    return f"{magic[1]}{line.strip()!r}" if magic else line
+
+
+def parse(source: Source) -> tuple[ast.Module, list[Problem], bool]:
+    """The tree of a source. Where a part does not parse, that part alone is left out (MM451), and
+    the last value is false."""
+    text = "\n".join(source.lines)
+    tree = _parsed(text)
+    if isinstance(tree, ast.Module):
+        return tree, [], True
+    body: list[ast.stmt] = []
+    problems: list[Problem] = []
+    for start, end in _parts(source.lines):
+        part = _parsed("\n".join(source.lines[start:end]))
+        if isinstance(part, ast.Module):
+            ast.increment_lineno(part, start)
+            body += part.body
+        elif len(problems) < MAX_BROKEN_PARTS:
+            place = source.places[min(start + part.line - 1, len(source.places) - 1)]
+            last = source.places[min(end, len(source.places)) - 1]
+            lost = f"lines {source.places[start].line} to {last.line} are not read"
+            where = f"{source.name}:cell {place.cell}" if place.cell else source.name
+            problems.append(Problem("MM451", f"this is not valid Python: {part.reason}; {lost}",
+                                    Location(where, place.line), "correct it, then read again"))  # fmt: skip
+    return ast.Module(body, []), problems, False
+
+
+class _Broken(NamedTuple):
+    line: int
+    reason: str
+
+
+def _parsed(text: str) -> ast.Module | _Broken:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes are the user's business
+            return ast.parse(text)
+    except SyntaxError as error:
+        return _Broken(error.lineno or 1, error.msg or "syntax error")
+    except (RecursionError, MemoryError, ValueError) as error:
+        return _Broken(1, f"nested too deep ({type(error).__name__})")
+
+
+def _parts(lines: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Blocks of lines that begin at the left margin: statements, as far as one can see."""
+    starts = [0]
+    for number, line in enumerate(lines):
+        follows = line[:1] in ("", " ", "\t", ")", "]", "}", "#") or line.startswith(
+            ("else", "elif", "except", "finally", "'''", '"""')
+        )
+        decorated = number and lines[number - 1].startswith("@")
+        if number and not follows and not decorated:
+            starts.append(number)
+    return list(zip(starts, [*starts[1:], len(lines)], strict=True))
+
+
+def _unreadable(path: Path, reason: str) -> Problem:
+    hint = "name a Python script or a notebook (.py, .ipynb)"
+    return Problem("MM450", f"there is no script to read: {reason}", Location(str(path)), hint)

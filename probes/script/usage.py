@@ -1,0 +1,266 @@
+"""How a script uses the training loop: steps, results, logging, saving, sampling, processes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from .findings import COMPREHENSIONS, Finding, Script, argument, keyword
+from .loops import TrainingLoop, calls_in, client_escapes, is_toy
+from .values import BACKWARD, LOOPS, constant, dotted, text_of
+
+_COOKBOOK = re.compile(r"tinker_cookbook\.(supervised|rl)\.train\.(main|Config)\Z")
+_LOGS = re.compile(
+    r"print|log|info|debug|warn|write|report|track|record|append|postfix|description|echo|metric"
+    r"|progress|update|dump|add_scalar|emit|set_"
+)
+_SAVES = re.compile(r"save|checkpoint|ckpt")
+_SAMPLES = re.compile(r"sampl|eval|generat|rollout|valid|test")
+_SHUFFLES = frozenset(
+    "shuffle shuffled permutation randperm random rng RandomSampler randint choices".split()
+)
+
+
+def find_usage(script: Script, loop: TrainingLoop | None) -> Iterator[Finding]:
+    """The usage patterns of a script."""
+    yield from _kind_of_loop(script, loop)
+    yield from _dropped(script)
+    yield from _blocking(script)
+    yield from _forked(script)
+    if loop is None:
+        return
+    escapes = client_escapes(script, loop.outer_nodes)
+    if not escapes:
+        yield from _optimizer(script, loop)
+        yield from _looked_after(script, loop)
+    yield from _batches(script, loop)
+
+
+def _kind_of_loop(script: Script, loop: TrainingLoop | None) -> Iterator[Finding]:
+    cookbook = next((c for c in script.calls() if _is_cookbook(script, c)), None)
+    if cookbook is not None:
+        yield Finding("cookbook-train-loop", cookbook)
+    elif script.complete and loop is not None:
+        yield Finding("cookbook-train-loop", None)
+    if loop is not None:
+        yield Finding("custom-training-loop", loop.step)
+    elif script.complete and cookbook is not None and "forward_backward" not in script.words:
+        yield Finding("custom-training-loop", None)
+
+
+def _is_cookbook(script: Script, call: ast.Call) -> bool:
+    target = script.machine.value(call.func)
+    return target.kind == "import" and bool(_COOKBOOK.match(target.op))
+
+
+def _optimizer(script: Script, loop: TrainingLoop) -> Iterator[Finding]:
+    if any(event.op == "optim_step" for event in script.machine.events):
+        if script.complete:
+            yield Finding("no-optim-step", None)
+    elif not {"optim_step", "optim_step_async"} & script.words:
+        backward = next(e for e in loop.events if e.op in BACKWARD)
+        yield Finding("no-optim-step", backward.node)
+
+
+def _dropped(script: Script) -> Iterator[Finding]:
+    """forward_backward whose future is never looked at, so that neither loss nor error is seen."""
+    calls = [call for call in script.calls() if _is_backward(script, call)]
+    for call in calls:
+        if _is_dropped(script, call):
+            yield Finding("futures-dropped", call)
+            return
+    if calls and script.complete:
+        yield Finding("futures-dropped", None)
+
+
+def _is_backward(script: Script, call: ast.Call) -> bool:
+    value = script.machine.value(call)
+    return value.kind in ("future", "coroutine") and value.op in BACKWARD
+
+
+def _is_dropped(script: Script, call: ast.Call) -> bool:
+    above = script.parents.get(id(call))
+    if isinstance(above, ast.Await):
+        value = script.machine.value(above)
+        if value.kind != "future":  # the result itself was awaited, which shows an error
+            return False
+        above = script.parents.get(id(above))
+    if isinstance(above, ast.Expr):
+        return True
+    if not (isinstance(above, ast.Assign) and isinstance(above.targets[0], ast.Name)):
+        return False
+    name, scope = above.targets[0].id, script.function_of(call)
+    return not any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        for node in ast.walk(scope or script.tree)
+    )
+
+
+def _blocking(script: Script) -> Iterator[Finding]:
+    """``.result()`` inside async code, on a future that was not awaited before."""
+    done: set[int] = set()
+    for event in script.machine.events:
+        if event.what != "wait":
+            continue
+        if event.in_async and event.sure and event.style == "result" and event.uid not in done:
+            yield Finding("sync-call-in-async", event.node)
+            return
+        done.add(event.uid)
+
+
+def _forked(script: Script) -> Iterator[Finding]:
+    """A client that was made before a fork and is used by the child."""
+    if {"spawn", "forkserver"} & script.words:
+        return
+    machine = script.machine
+    for call in script.calls():
+        name = text_of(call.func)
+        if name == "fork" and dotted(call.func) == "os.fork":
+            yield from _fork_after_client(script, call)
+            return
+        if name not in ("Process", "map", "starmap", "apply_async", "submit"):
+            continue
+        owner = dotted(getattr(call.func, "value", None))
+        if name != "Process" and not _is_process_pool(script, owner):
+            continue
+        given = [*call.args, *(k.value for k in call.keywords)]
+        flat = [n for g in given for n in ast.walk(g)]
+        functions = [machine.value(n).node for n in flat if machine.kind(n) == "function"]
+        shared = any(machine.kind(n) in ("training", "sampling", "service") for n in flat)
+        if shared or any(_uses_client(script, function) for function in functions):
+            yield Finding("sdk-client-in-forked-process", call)
+            return
+
+
+def _is_process_pool(script: Script, owner: str) -> bool:
+    for node in script.nodes:
+        value, target = None, ""
+        if isinstance(node, ast.withitem) and node.optional_vars is not None:
+            value, target = node.context_expr, dotted(node.optional_vars)
+        elif isinstance(node, ast.Assign):
+            value, target = node.value, dotted(node.targets[0])
+        if value is not None and target and target == owner and isinstance(value, ast.Call):
+            made = dotted(value.func)
+            return made.endswith("ProcessPoolExecutor") or (
+                made.endswith("Pool") and "dummy" not in made and "Thread" not in made
+            )
+    return False
+
+
+def _uses_client(script: Script, function: ast.AST | None) -> bool:
+    """Whether a function uses a client of the module that it did not make itself."""
+    if function is None:
+        return False
+    made = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)
+            and isinstance(n.ctx, ast.Store)}  # fmt: skip
+    return any(
+        isinstance(n, ast.Name) and n.id not in made and n.id in script.machine.module.names
+        and script.machine.module.names[n.id].kind in ("training", "sampling", "service")
+        for n in ast.walk(function)
+    )  # fmt: skip
+
+
+def _fork_after_client(script: Script, fork: ast.Call) -> Iterator[Finding]:
+    clients = [c for c in script.calls() if script.machine.kind(c) in ("training", "sampling")]
+    if any(c.lineno < fork.lineno for c in clients):
+        yield Finding("sdk-client-in-forked-process", fork)
+
+
+def _looked_after(script: Script, loop: TrainingLoop) -> Iterator[Finding]:
+    """Loops that log, save or sample nothing. Small trial loops have no need to."""
+    calls = calls_in(loop.outer_nodes)
+    names = [text_of(call.func) for call in calls]
+    hidden = any(
+        script.machine.kind(call.func) in ("unknown", "import") and _gets_results(script, call)
+        for call in calls
+    )
+    shown = any(_LOGS.search(name) for name in names) or "tqdm" in script.words
+    if not shown and not hidden and not _is_written(loop):
+        yield Finding("no-progress-log", loop.step)
+    if is_toy(loop.outer) and is_toy(loop.step):
+        return
+    if not any(_SAVES.search(name) for name in names):
+        yield Finding("no-save-in-loop", loop.step)
+    if not any(_SAMPLES.search(name) for name in names):
+        yield Finding("no-sampling-in-loop", loop.step)
+
+
+def _gets_results(script: Script, call: ast.Call) -> bool:
+    given = [*call.args, *(k.value for k in call.keywords)]
+    return any(script.machine.kind(n) in ("result", "result-field", "future")
+               for g in given for n in ast.walk(g))  # fmt: skip
+
+
+def _is_written(loop: TrainingLoop) -> bool:
+    """Whether something is stored under a key or yielded: a record for somebody else."""
+    return any(
+        isinstance(n, (ast.Yield, ast.Return)) or (isinstance(n, ast.Subscript)
+                                                   and isinstance(n.ctx, ast.Store))
+        for n in loop.outer_nodes
+    )  # fmt: skip
+
+
+def _batches(script: Script, loop: TrainingLoop) -> Iterator[Finding]:
+    backward = [e for e in loop.events if e.what == "submit" and e.op in BACKWARD]
+    call = next((e.node for e in backward if isinstance(e.node, ast.Call)), None)
+    data = argument(call, "data", 0) if call is not None else None
+    direct = bool(backward) and backward[0].loops and backward[0].loops[-1] is loop.step
+    optim = any(e.op == "optim_step" for e in loop.events)
+    if isinstance(data, ast.List) and len(data.elts) == 1 and direct and optim:
+        if not isinstance(data.elts[0], ast.Starred):
+            yield Finding("single-datum-step", call)
+    if isinstance(data, ast.Name) and call is not None:
+        yield from _empty(script, call, data.id)
+    yield from _one_prompt(script, loop)
+    yield from _order_of_examples(script, loop)
+
+
+def _empty(script: Script, call: ast.Call, name: str) -> Iterator[Finding]:
+    """A filtered list that goes to forward_backward without a look at whether it is empty."""
+    scope = script.function_of(call) or script.tree
+    filtered = tested = False
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Assign) and any(dotted(t) == name for t in node.targets):
+            value = node.value
+            filtered |= isinstance(value, ast.ListComp) and any(g.ifs for g in value.generators)
+        tests = [node.test] if isinstance(node, (ast.If, ast.While, ast.Assert, ast.IfExp)) else []
+        tested |= any(isinstance(n, ast.Name) and n.id == name for t in tests for n in ast.walk(t))
+    if filtered and not tested:
+        yield Finding("empty-batch-submitted", call)
+
+
+def _one_prompt(script: Script, loop: TrainingLoop) -> Iterator[Finding]:
+    """Sampling and training in turns, one prompt each, with nothing else in flight."""
+    backward = next((e for e in loop.events if e.op in BACKWARD), None)
+    for event in loop.events:
+        if event.what != "submit" or event.op != "sample" or backward is None:
+            continue
+        same = event.loops == backward.loops and backward.path[: len(event.path)] == event.path
+        around = script.loops_of(event.node)
+        alone = not any(isinstance(a, COMPREHENSIONS) for a in around)
+        inner = [a for a in around if isinstance(a, LOOPS)]
+        if same and alone and (not inner or inner[0] is loop.step) and event.uid < backward.uid:
+            yield Finding("one-prompt-per-step", event.node)
+            return
+
+
+def _order_of_examples(script: Script, loop: TrainingLoop) -> Iterator[Finding]:
+    """Several epochs over the same list in the same order."""
+    outer = loop.outer
+    if outer is loop.step or not isinstance(outer, ast.For) or not script.complete:
+        return
+    words = {n.id for part in (outer.target, outer.iter) for n in ast.walk(part)
+             if isinstance(n, ast.Name)}  # fmt: skip
+    if not any("epoch" in word.lower() for word in words) or _SHUFFLES & script.words:
+        return
+    counts = [constant(a) for a in getattr(outer.iter, "args", [])]
+    if counts[-1:] == [1] or keyword_shuffle(script):
+        return
+    yield Finding("no-shuffle", outer)
+
+
+def keyword_shuffle(script: Script) -> bool:
+    """Whether some call is given ``shuffle=`` or a seed, so that others shuffle."""
+    return any(keyword(c, "shuffle") is not None or keyword(c, "seed") is not None
+               for c in script.calls() if text_of(c.func) != "create_lora_training_client")  # fmt: skip

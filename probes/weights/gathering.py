@@ -1,0 +1,89 @@
+"""Folders with weights -> facts: what the base model, the adapter and the merge are like, and which
+update each tensor of the merged model really received.
+
+Problems: MM430 to MM434 from :mod:`.safetensors_files`, MM435 and MM436 from :mod:`.adapters`,
+MM437 modules of the adapter have no tensor in the base model or another shape, MM438 tensors
+could not be compared, MM439 folders are missing for a comparison, or nothing was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from ...facts.kinds import Vocabulary
+from ...facts.problems import Location
+from ..outcome import Collector, Outcome, not_available
+from .recognition import role_of_weights
+
+# Elements that are compared in all, spread evenly over the tensors and within large ones. About
+# 30 million a second; all of a model with a billion parameters.
+MAX_ELEMENTS = 2**31
+MAX_ELEMENTS_PER_TENSOR = 2**24
+
+
+class WeightFolders(NamedTuple):
+    """Folders (or single safetensors files); each may be left out."""
+
+    base: Path | str | None = None
+    adapter: Path | str | None = None
+    merged: Path | str | None = None
+
+
+def sort_weight_folders(paths: Iterable[Path]) -> WeightFolders:
+    """Give each path its role by its content; of two models, the one whose name speaks of the
+    base (or else the first) is the base, and a lone model is the base. Never raises."""
+    adapters: list[Path] = []
+    models: list[Path] = []
+    for path in paths:
+        role = role_of_weights(path)
+        if role:
+            (adapters if role == "adapter" else models).append(path)
+    models.sort(key=lambda path: (_is_merged(path), not _is_base(path)))
+    return WeightFolders(
+        models[0] if models else None,
+        adapters[0] if adapters else None,
+        models[1] if len(models) > 1 else None,
+    )
+
+
+def _is_base(path: Path) -> bool:
+    return "base" in path.name.lower()
+
+
+def _is_merged(path: Path) -> bool:
+    return any(word in path.name.lower() for word in ("merge", "export", "output"))
+
+
+def gather_weights(
+    folders: WeightFolders,
+    vocabulary: Vocabulary,
+    *,
+    max_elements: int = MAX_ELEMENTS,
+    max_elements_per_tensor: int = MAX_ELEMENTS_PER_TENSOR,
+) -> Outcome:
+    """The ``merge`` fact of the folders given and, with all three of them, ``weight_comparison``
+    facts: one for each signature and class of tensors, with an example and its numbers.
+
+    Reads safetensors only, in blocks of a million elements: memory does not grow with the model.
+    Tensors with more than ``max_elements_per_tensor`` elements are compared in evenly spread
+    blocks; ``max_elements`` bounds the whole. Never raises over its input.
+    """
+    collector = Collector(vocabulary, "probe:weights")
+    if not any(folders):
+        hint = "give the folders of the base model, the adapter and the merged model"
+        collector.problem("MM439", "there are no weights to look at", Location("weights"), hint)
+        return collector.outcome()
+    if find_spec("numpy") is None:
+        return not_available("numpy", "tensors")
+    from .comparing_models import compare_models
+
+    compare_models(
+        *(Path(folder) if folder else None for folder in folders),
+        collector=collector,
+        elements=max(2**12, max_elements),
+        per_tensor=max(2**12, max_elements_per_tensor),
+    )
+    return collector.outcome()

@@ -1,0 +1,86 @@
+"""A tensor of the base model with its merged counterpart, and how well a way of merging fits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .hypotheses import RIGHT, Updates, Way
+from .number_formats import as_float32, equal, is_bfloat16_in_float32, store
+from .safetensors_files import Tensor
+from .sampling import Block
+from .targets import Target
+
+
+class Pair:
+    """A tensor of the base and its merged counterpart, read in the same blocks."""
+
+    def __init__(self, target: Target, merged: Tensor, probe: Block) -> None:
+        self.target, self.base, self.merged = target, target.tensor, merged
+        self.updates = Updates(target)
+        # A 16-bit model that was saved in float32 is compared as what it is.
+        sample = merged.rows(probe.matrix, probe.first, probe.last)
+        narrow = merged.dtype == "F32" and self.base.dtype == "BF16"
+        self.dtype = "BF16" if narrow and is_bfloat16_in_float32(sample) else merged.dtype
+        right = self.updates.update(RIGHT, probe.matrix, row_numbers(probe))
+        self.slack = 1e-5 * float(abs(right).max(initial=0.0)) if self.dtype[0] == "F" else 0.0
+
+    def read(self, block: Block) -> tuple[Any, Any, Any]:
+        """A block: W in float32, W and M as stored in M's format."""
+        base = as_float32(self.base.rows(*block), self.base.dtype)
+        stored = self.merged.rows(*block)
+        if self.dtype != self.merged.dtype:
+            stored = store(stored, self.dtype)
+        return base, store(base, self.dtype), stored
+
+    def merged_by(self, way: Way, base: Any, block: Block) -> Any:
+        """What a way of merging would have stored."""
+        return self.updates.merged(base, way, block.matrix, block.first, self.dtype)
+
+
+def row_numbers(block: Block) -> Any:
+    """The numbers of a block's rows."""
+    import numpy as np
+
+    return np.arange(block.first, block.last)
+
+
+class Score:
+    """Agreement of M with one way of merging."""
+
+    def __init__(self, way: Way) -> None:
+        self.way = way
+        self.hits = self.informative = self.equal = 0
+        self.dot = self.mine = self.theirs = 0.0
+
+    def add(self, stored: Any, other: Any, base: Any, dtype: str, slack: float) -> None:
+        """Take a block into account: M and H as stored, W as stored in M's format."""
+        import numpy as np
+
+        same = equal(stored, other, dtype, slack)
+        relevant = ~(equal(stored, base, dtype, slack) & equal(other, base, dtype, slack))
+        self.equal += int(np.count_nonzero(same))
+        self.hits += int(np.count_nonzero(same & relevant))
+        self.informative += int(np.count_nonzero(relevant))
+        start = as_float32(base, dtype)
+        with np.errstate(invalid="ignore", over="ignore"):
+            mine = np.nan_to_num(as_float32(stored, dtype) - start, posinf=0, neginf=0).ravel()
+            theirs = np.nan_to_num(as_float32(other, dtype) - start, posinf=0, neginf=0).ravel()
+            self.dot += float(mine @ theirs)
+            self.mine += float(mine @ mine)
+            self.theirs += float(theirs @ theirs)
+
+    @property
+    def share(self) -> float:
+        """Share of equal elements among those that M or H changes."""
+        return self.hits / self.informative if self.informative else 0.0
+
+    @property
+    def cosine(self) -> float:
+        """Cosine of the changes of M and H."""
+        return ratio(self.dot, math.sqrt(self.mine * self.theirs))
+
+
+def ratio(above: float, below: float) -> float:
+    """``above / below``, or 0 where that is no number."""
+    return above / below if below > 0 and math.isfinite(above) else 0.0

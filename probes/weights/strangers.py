@@ -1,0 +1,120 @@
+"""Names a change that no way of merging this adapter explains: another adapter, another base,
+misplaced rows, or none of these.
+
+A LoRA update has few dimensions, whichever adapter it is of. Rows of the own update at other
+places keep its row space and the sizes of its rows. Another base differs in all dimensions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .hypotheses import RIGHT, Way
+from .number_formats import as_float32, rounding_energy
+from .pairs import Pair, row_numbers
+from .sampling import Block
+
+# The change may exceed a low-dimensional one by so many times the expected rounding.
+ROUNDING_TIMES = 3.0
+# A change below this many times its rounding shows no dimensions.
+VISIBLE_TIMES = 4.0
+# Share of a change beyond chance that lies in a row space, from which on it counts as inside.
+INSIDE = 0.5
+ROW_SIZE_ERROR = 0.1
+_ROWS_AT_ONCE = 4_096
+
+
+def name_stranger(pair: Pair, blocks: list[Block], foreign_base: bool) -> str:
+    """The signature of a change that is not this adapter's; ``foreign_base`` says that tensors
+    without any update differ from the base too."""
+    import numpy as np
+
+    if foreign_base:
+        return "wrong-base"
+    rank = _rank(pair)
+    change, update, energy = _sample(pair, blocks, rank)
+    if change is None:
+        return "other"
+    total = float(np.sum(np.square(change)))
+    values = np.linalg.svd(change, compute_uv=False)
+    tail = float(np.sum(values[rank:] ** 2))
+    if len(values) <= rank or total < VISIBLE_TIMES * energy or tail > ROUNDING_TIMES * energy:
+        return "other"
+    if _inside(change, update) > INSIDE and _has_its_row_sizes(pair, blocks, change, update):
+        return "split-rows" if pair.target.pieces[0].part == "rows" else "other"
+    return "wrong-adapter"
+
+
+def is_other_update(pair: Pair, blocks: list[Block], way: Way) -> bool:
+    """Whether what a way leaves unexplained is an update of its own and not rounding: rounding
+    errors point in all directions, another checkpoint differs in those of the adapter."""
+    change, _, _ = _sample(pair, blocks, _rank(pair))
+    _, update, _ = _sample(pair, blocks, _rank(pair), way)
+    if change is None or update is None:
+        return False
+    return _inside(change - update, update) > INSIDE
+
+
+def _rank(pair: Pair) -> int:
+    """Dimensions that this adapter's update of the tensor can have."""
+    pieces = pair.target.pieces
+    if pieces[0].part == "rows":
+        return sum(piece.lora.rank for piece in pieces)
+    return pieces[0].lora.rank * (2 if pair.target.is_fused else 1)
+
+
+def _sample(
+    pair: Pair, blocks: list[Block], rank: int, way: Way = RIGHT
+) -> tuple[Any, Any, float]:
+    """Rows of one matrix: the change in float64, the update of a way, and the rounding energy;
+    None instead of arrays where numbers are not finite."""
+    import numpy as np
+
+    wanted = max(64, 4 * rank)
+    same = [block for block in blocks if block.matrix == blocks[0].matrix]
+    each = -(-wanted // len(same))
+    changes, updates, energy = [], [], 0.0
+    for block in same:
+        base, _, stored = pair.read(block)
+        ours = as_float32(stored, pair.dtype)[:each]
+        rows = row_numbers(block)[:each]
+        changes.append(ours.astype(np.float64) - base[:each])
+        updates.append(pair.updates.update(way, block.matrix, rows))
+        if np.isfinite(ours).all():
+            energy += rounding_energy(ours, pair.dtype)
+    change, update = np.concatenate(changes), np.concatenate(updates).astype(np.float64)
+    if not (np.isfinite(change).all() and np.isfinite(update).all()):
+        return None, None, 0.0
+    return change, update, energy
+
+
+def _inside(change: Any, update: Any) -> float:
+    """Share of a change in the row space of an update, beyond what chance would give (0 to 1)."""
+    import numpy as np
+
+    _, sizes, directions = np.linalg.svd(update, full_matrices=False)
+    basis = directions[sizes > 1e-5 * sizes.max(initial=0.0)]
+    dimensions = basis.shape[0] / max(1, update.shape[1])
+    total = float(np.sum(np.square(change)))
+    if dimensions >= 1 or total == 0:
+        return 0.0
+    share = float(np.sum(np.square(change @ basis.T))) / total
+    return (share - dimensions) / (1 - dimensions)
+
+
+def _has_its_row_sizes(pair: Pair, blocks: list[Block], change: Any, update: Any) -> bool:
+    """Whether the rows of the change are as long as those of the whole update, in any order."""
+    import numpy as np
+
+    _, sizes, directions = np.linalg.svd(update, full_matrices=False)
+    basis = directions[sizes > 1e-5 * sizes.max(initial=0.0)]
+    matrix, height = blocks[0].matrix, pair.base.matrices[1]
+    lengths = [
+        np.linalg.norm(pair.updates.update(RIGHT, matrix, np.arange(first, last)), axis=1)
+        for first in range(0, height, _ROWS_AT_ONCE)
+        for last in (min(height, first + _ROWS_AT_ONCE),)
+    ]
+    steps = (0.1, 0.25, 0.5, 0.75, 0.9)
+    mine = np.quantile(np.linalg.norm(change @ basis.T, axis=1), steps)
+    theirs = np.quantile(np.concatenate(lengths), steps)
+    return bool(np.all(np.abs(mine - theirs) <= ROW_SIZE_ERROR * np.abs(theirs)))
