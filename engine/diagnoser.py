@@ -95,7 +95,7 @@ class Consultation:
         known = _with_provenance(self.derivation.facts, given)
         self.evaluator = Evaluator(self._base.program, self._base.defaults, known, doctor.alpha)
         derivation = Derivation(known, self.derivation.firings, self.derivation.capped)
-        self.explanations = Explanations(self._base.program, derivation, self.evaluator)
+        self.explanations = Explanations(self._base.program, derivation, self.evaluator, given)
         self.why_not = WhyNot(self._base.program, self.evaluator, self._base.derived_kinds)
         self.facts = known
 

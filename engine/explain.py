@@ -34,7 +34,15 @@ class Step(NamedTuple):
 class Explanations:
     """Derivations of one result. Fact ids (``f1``, derived ``d1``) are stable for equal inputs."""
 
-    def __init__(self, program: Program, derivation: Derivation, evaluator: Evaluator) -> None:
+    def __init__(
+        self,
+        program: Program,
+        derivation: Derivation,
+        evaluator: Evaluator,
+        given: Iterable[Fact] = (),
+    ) -> None:
+        """``given`` facts count as such even where a rule concludes them too."""
+        self._given = frozenset(given)
         self._program = program
         self._evaluator = evaluator
         self._firings = derivation.firings
@@ -42,23 +50,30 @@ class Explanations:
         for firing in derivation.firings:
             for fact in concluded(program.rules[firing.rule], firing.binding):
                 self._by_fact.setdefault(fact, []).append(firing)
-        given = [f for f in derivation.facts if f not in self._by_fact]
-        derived = [f for f in derivation.facts if f in self._by_fact]
+        known = [f for f in derivation.facts if not self.is_derived(f)]
+        derived = [f for f in derivation.facts if self.is_derived(f)]
         self.ids: Mapping[Fact, str] = {
-            **{fact: f"f{n}" for n, fact in enumerate(given, 1)},
+            **{fact: f"f{n}" for n, fact in enumerate(known, 1)},
             **{fact: f"d{n}" for n, fact in enumerate(derived, 1)},
         }
         self._steps: dict[Firing, Step] = {}
 
     def is_derived(self, fact: Fact) -> bool:
-        """Whether some rule concluded the fact."""
-        return fact in self._by_fact
+        """Whether some rule concluded the fact, and nobody gave it."""
+        return fact in self._by_fact and fact not in self._given
 
     def steps(self, fact: Fact) -> list[Step]:
         """Every firing that concludes the fact: strong ones first, then well-founded and shallow
         ones."""
-        steps = [self.step(firing) for firing in self._by_fact.get(fact, ())]
+        steps = [self._towards(fact, firing) for firing in self._by_fact.get(fact, ())]
         return sorted(steps, key=self._rank)
+
+    def _towards(self, fact: Fact, firing: Firing) -> Step:
+        """The firing, with the strength that it gives to this one of its conclusions."""
+        step = self.step(firing)
+        facts = concluded(step.rule, firing.binding)
+        found = {c.strength for c, f in zip(step.rule.conclusions, facts, strict=True) if f == fact}
+        return step._replace(strength=next((s for s in _STRENGTHS if s in found), ""))
 
     def _rank(self, step: Step) -> tuple[int, int, int]:
         strength = _STRENGTHS.index(step.strength) if step.strength in _STRENGTHS else 0

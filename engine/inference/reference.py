@@ -49,10 +49,9 @@ class ReferenceBackend:
         fired: dict[Firing, None] = {}
         capped = ""
         for stratum in range(self._program.strata):
-            while self._round(stratum, memory, fired):
+            while not capped and self._round(stratum, memory, fired):
                 if len(fired) > self._max_firings:
                     capped = f"stopped after {self._max_firings} firings"
-                    break
         return Derivation(canonical(memory), tuple(sorted(fired, key=firing_order)), capped)
 
     def _round(self, stratum: int, memory: dict[Fact, None], fired: dict[Firing, None]) -> bool:
@@ -67,6 +66,8 @@ class ReferenceBackend:
                 if firing in fired:
                     continue
                 fired[firing] = None
+                if len(fired) > self._max_firings:
+                    return True
                 memory.update(dict.fromkeys(concluded(rule, firing.binding)))
         return len(fired) > before
 

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from ..kb.build import Built
     from ..kb.casework import Result
 
+_FORMS = (
+    "diagnoses",
+    "rules",
+    "errors",
+    "trees",
+    "classifications",
+    "tests",
+)
+
 _FORMAT = click.option(
     "--format", "-f", "format_", type=click.Choice(["text", "json"]), default="text"
 )
@@ -144,6 +153,17 @@ def coverage(
         count = Line(f"{covered} of {found.wanted} statements covered ({share:.1f} %)")
         output.emit_text([*lines, count])
     return output.OK if found.complete else output.BAD_KNOWLEDGE
+
+
+@kb.command()
+@click.argument("form", type=click.Choice(_FORMS))
+@_DEBUG
+def schema(form: str, debug: bool) -> int:
+    """The JSON Schema of one form of knowledge files, for editors."""
+    from ..kb.schemas import file_schema
+
+    output.emit_json(file_schema(form))
+    return output.OK
 
 
 @kb.command("list")

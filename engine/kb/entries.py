@@ -135,6 +135,9 @@ class ErrorMatch(Strict):
     """How a message is recognised; everything given must hold."""
 
     exception: list[str] = Field([], description="Class names, without module.")
+    module: list[str] = Field(
+        [], description="Packages whose exceptions it may be; one that names no module is taken."
+    )
     template: str = Field("", description="Message text with {placeholders} for variable parts.")
     pattern: str = Field("", description="RE2 pattern, where a template is not enough.")
     not_pattern: str = Field("", description="RE2 pattern that must not be found.")

@@ -160,6 +160,10 @@ def match_drafts(match: e.ErrorMatch) -> list[Draft]:
         tests.append(("text", "matches", match.pattern or template_pattern(match.template)))
     if tests and match.not_pattern:
         tests.append(("text", "not_matches", match.not_pattern))
+    if tests and match.module:
+        packages = "|".join(map(re.escape, match.module))
+        foreign = ["module", "not_matches", rf"^(?:{packages})(?:\.|$)"]
+        tests.append(("", "none_of", [[foreign]]))
     if tests:
         drafts.append(Draft("match", "error_message", tuple(sorted(tests, key=repr)), alias="m"))
     if match.http_status:

@@ -39,23 +39,24 @@ def find_loop_work(script: Script, loop: TrainingLoop | None) -> Iterator[Findin
     if loop is None:
         return
     seen: set[str] = set()
-    on_gpu = any(_on_gpu(call) for call in calls_in(loop.nodes)) or "device_map" in script.words
-    for call in calls_in(loop.nodes):
-        pattern = _kind_of_work(script, loop, call, on_gpu)
+    calls = calls_in(loop.nodes)
+    on_gpu = any(_on_gpu(call) for call in calls) or "device_map" in script.words
+    repeated = _repeated_calls(script, loop, calls)
+    for call in calls:
+        pattern = _kind_of_work(script, call, id(call) in repeated, on_gpu)
         if pattern and pattern not in seen:
             seen.add(pattern)
             yield Finding(pattern, call)
 
 
-def _kind_of_work(script: Script, loop: TrainingLoop, call: ast.Call, on_gpu: bool) -> str:
+def _kind_of_work(script: Script, call: ast.Call, repeated: bool, on_gpu: bool) -> str:
     path, name = dotted(call.func), text_of(call.func)
     root = path.partition(".")[0]
-    repeated = _repeated(script, loop, call)
     if path in _CONVERSIONS or (name == "tolist" and not call.args):
         return "list-tensor-conversion-in-loop" if repeated and _is_large(call) else ""
     if path in _JSON or (name in _JSON and path != name):
         return "json-or-pickle-in-loop" if repeated else ""
-    if path.startswith(("json.load", "pickle.load")) and name == "load":
+    if path in ("json.load", "pickle.load"):
         return "file-read-in-loop"
     if root == "re" and name in _REGEX:
         return "heavy-regex-in-loop" if repeated else ""
@@ -70,26 +71,22 @@ def _kind_of_work(script: Script, loop: TrainingLoop, call: ast.Call, on_gpu: bo
     return "file-read-in-loop" if name in _READERS and _reads(call, path, name) else ""
 
 
-def _repeated(script: Script, loop: TrainingLoop, call: ast.Call) -> bool:
-    """Whether a call runs several times within one step."""
-    inner = [a for a in script.loops_of(call) if a is not loop.step and a is not loop.outer]
-    inside = [a for a in inner if not _contains(a, loop.step)]
-    if inside:
-        return True
-    function = script.function_of(call)
-    if isinstance(function, FUNCTIONS) and not _contains(function, loop.step):
-        return any(
-            text_of(c.func) == function.name and c is not call and any(
-                a is not loop.step and a is not loop.outer and not _contains(a, loop.step)
-                for a in script.loops_of(c)
-            )
-            for c in calls_in(loop.nodes)
-        )  # fmt: skip
-    return False
-
-
-def _contains(outer: ast.AST, inner: ast.AST) -> bool:
-    return any(node is inner for node in ast.walk(outer))
+def _repeated_calls(script: Script, loop: TrainingLoop, calls: list[ast.Call]) -> set[int]:
+    """The ids of the calls that run several times within one step."""
+    around = {id(loop.step), id(loop.outer)}
+    above: ast.AST | None = loop.step
+    while above is not None:
+        around.add(id(above))
+        above = script.parents.get(id(above))
+    direct = {id(c) for c in calls if any(id(a) not in around for a in script.loops_of(c))}
+    # A function that is called in an inner loop repeats everything in it.
+    functions = {text_of(c.func) for c in calls if id(c) in direct}
+    for call in calls:
+        function = script.function_of(call)
+        if isinstance(function, FUNCTIONS) and id(function) not in around:
+            if function.name in functions:
+                direct.add(id(call))
+    return direct
 
 
 def _is_large(call: ast.Call) -> bool:

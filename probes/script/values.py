@@ -11,14 +11,16 @@ from typing import Any, NamedTuple
 class Value:
     """An abstract value.
 
-    ``kind`` is one of: unknown, const, list, tuple, dict, import (``op`` is the dotted name), function, class,
-    object, method (of a class of the script), service, training, sampling, rest, client-future (``op``:
-    training or sampling), coroutine, future, result, result-field, sequence, sampled-tokens,
-    sampled-text, reencoded-ids, array, tokenizer, renderer, model-input, datum, request, ids, text, template, capabilities.
+    ``kind`` is one of: unknown, const, text, list, tuple, dict; import (``op`` is the dotted name);
+    function, class, object, method (of the script); service, training, sampling, rest;
+    client-future (``op``: training or sampling), coroutine, task, future, result, result-field;
+    sequence, sampled-tokens, sampled-text, reencoded-ids, ids, array, template; tokenizer,
+    renderer, model-input, datum, request, capabilities.
+
     ``op`` names the SDK operation (or class) it belongs to, ``uid`` tells futures apart, ``parts``
     are the elements of a container or the bound arguments, ``const`` holds a constant or the keys
     of a dict.
-    """  # fmt: skip
+    """
 
     kind: str = "unknown"
     op: str = ""

@@ -9,7 +9,7 @@ difference that a wrong layout of a small update makes (and then most elements d
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .hypotheses import LOW_PRECISION, RIGHT, Way, ways
 from .number_formats import as_float32, equal, store

@@ -110,8 +110,12 @@ def _of_merge(
         values["dtype"] = "float32"
     elif "low-precision" in kinds and len(findings.arithmetic) == 1:
         values["dtype"] = next(iter(findings.arithmetic))
-    gate = {signature for name, signature in signatures.items() if ".experts" in name
-            and canonical(name).rpartition(".")[2] in ("gate_up_proj", "gate_proj", "up_proj")}
+    gate = {
+        signature
+        for name, signature in signatures.items()
+        if ".experts" in name
+        and canonical(name).rpartition(".")[2] in ("gate_up_proj", "gate_proj", "up_proj")
+    }
     if gate == {"swapped"}:
         values["w1_target"] = "up"
     elif gate == {"correct"} and adapter.modules:

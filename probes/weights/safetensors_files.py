@@ -41,7 +41,7 @@ class Tensor(NamedTuple):
         if len(self.shape) < 2:
             return 1, 1, math.prod(self.shape)
         if len(self.shape) == 2:
-            return 1, *self.shape  # type: ignore[return-value]
+            return 1, *self.shape
         return self.shape[0], self.shape[1], math.prod(self.shape[2:])
 
     @property
@@ -52,7 +52,7 @@ class Tensor(NamedTuple):
     @property
     def comparable(self) -> bool:
         """Whether its numbers can be read one by one."""
-        return self.dtype in FORMATS and 0 < self.size and self.matrices[2] <= MAX_ROW
+        return self.dtype in FORMATS and self.size > 0 and self.matrices[2] <= MAX_ROW
 
     def rows(self, matrix: int, first: int, last: int) -> Any:
         """Rows ``first`` to ``last`` (excluded) of one matrix, as stored. Raises ``OSError``
@@ -121,8 +121,11 @@ def read_json(path: Path, problems: list[Problem]) -> dict[str, Any] | None:
 
 def _files(path: Path, problems: list[Problem]) -> list[Path]:
     try:
-        if not path.is_dir():
+        if path.is_file():
             return [path]
+        if not path.is_dir():
+            problems.append(_problem("MM430", "is no file or folder", path))
+            return []
         names = sorted(entry.name for entry in path.iterdir())
     except OSError as error:
         problems.append(_problem("MM430", f"cannot be read: {error.strerror}", path))
@@ -203,23 +206,24 @@ def _tensor(file: Path, entry: Any, start: int, size: int) -> Tensor | None:
     """A tensor whose description holds together and whose bytes are there, or None."""
     if not isinstance(entry, dict):
         return None
-    dtype, shape, span = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
-    if not isinstance(dtype, str) or not _counts(shape) or not _counts(span) or len(span) != 2:
+    dtype, shape, span = entry.get("dtype"), _counts(entry.get("shape")), \
+        _counts(entry.get("data_offsets"))  # fmt: skip
+    if not isinstance(dtype, str) or shape is None or span is None or len(span) != 2:
         return None
     bytes_each = FORMATS[dtype][1] if dtype in FORMATS else OTHER_FORMATS.get(dtype)
     if bytes_each is not None and span[1] - span[0] != math.prod(shape) * bytes_each:
         return None
     if span[1] < span[0] or start + span[1] > size:
         return None
-    return Tensor(file, dtype, tuple(shape), start + span[0])
+    return Tensor(file, dtype, shape, start + span[0])
 
 
-def _counts(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) <= 8
-        and all(type(each) is int and 0 <= each < 2**50 for each in value)
-    )
+def _counts(value: Any) -> tuple[int, ...] | None:
+    """A short list of sizes, or None."""
+    if not isinstance(value, list) or len(value) > 8:
+        return None
+    good = all(type(each) is int and 0 <= each < 2**50 for each in value)
+    return tuple(value) if good else None
 
 
 def _problem(code: str, message: str, path: Path, hint: str = "") -> Problem:

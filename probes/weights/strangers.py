@@ -63,9 +63,7 @@ def _rank(pair: Pair) -> int:
     return pieces[0].lora.rank * (2 if pair.target.is_fused else 1)
 
 
-def _sample(
-    pair: Pair, blocks: list[Block], rank: int, way: Way = RIGHT
-) -> tuple[Any, Any, float]:
+def _sample(pair: Pair, blocks: list[Block], rank: int, way: Way = RIGHT) -> tuple[Any, Any, float]:
     """Rows of one matrix: the change in float64, the update of a way, and the rounding energy;
     None instead of arrays where numbers are not finite."""
     import numpy as np
@@ -99,7 +97,7 @@ def _inside(change: Any, update: Any) -> float:
     if dimensions >= 1 or total == 0:
         return 0.0
     share = float(np.sum(np.square(change @ basis.T))) / total
-    return (share - dimensions) / (1 - dimensions)
+    return float((share - dimensions) / (1 - dimensions))
 
 
 def _has_its_row_sizes(pair: Pair, blocks: list[Block], change: Any, update: Any) -> bool:

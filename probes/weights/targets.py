@@ -120,11 +120,11 @@ def plan_targets(modules: Mapping[str, Lora], base: Mapping[str, Tensor], family
     targets: dict[str, Target] = {}
     misfits: list[str] = []
     for name in sorted(pieces):
-        target = _target(name, base[name], tuple(pieces[name]), family)
-        if target is None:
+        fitting = _target(name, base[name], tuple(pieces[name]), family)
+        if fitting is None:
             misfits.append(pieces[name][0].lora.module)
         else:
-            targets[name] = _with_sibling(target, by_name, pieces)
+            targets[name] = _with_sibling(fitting, by_name, pieces)
     return Plan(targets, tuple(homeless), tuple(misfits))
 
 

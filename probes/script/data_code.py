@@ -1,0 +1,206 @@
+"""How a script builds its training data and rewards."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .findings import Finding, Script, argument, keyword
+from .loops import TrainingLoop
+from .values import BACKWARD, constant, dotted, text_of
+
+_RL_LOSSES = frozenset({"importance_sampling", "ppo", "cispo", "dro", "gspo", "stable_reinforce"})
+_END_MARKS = ("eos", "im_end", "eot", "end_of", "endoftext", "</s>", "end_token", "stop_token",
+              "return|>", "<|end", "add_special_tokens=True")  # fmt: skip
+_GUARDS = frozenset({"ValueError", "TypeError", "Exception", ""})
+
+
+def find_data_code(script: Script, loop: TrainingLoop | None) -> Iterator[Finding]:
+    """The data and reward patterns of a script."""
+    losses = losses_of(script)
+    yield from _reencoded(script, losses)
+    yield from _raw_rewards(script)
+    if loop is not None and losses & _RL_LOSSES:
+        yield from _kl(script, loop)
+    yield from _tail_reward(script)
+    yield from _no_end(script)
+    yield from _foreign_tokenizer(script)
+    yield from _streaming(script)
+    yield from _unguarded_score(script)
+
+
+def losses_of(script: Script) -> set[str]:
+    """The literal names of the losses that the script trains with."""
+    found: set[str] = set()
+    for call in script.calls():
+        if text_of(call.func).removesuffix("_async") in BACKWARD:
+            given = argument(call, "loss_fn", 1)
+            value = script.machine.value(given).const
+            value = constant(given) if value is None else value
+            if isinstance(value, str):
+                found.add(value)
+    return found
+
+
+def _reencoded(script: Script, losses: set[str]) -> Iterator[Finding]:
+    """Ids that were decoded and encoded again, in a loop that trains on log-probabilities."""
+    if not losses & _RL_LOSSES:
+        return
+    for call in script.calls():
+        value = script.machine.value(call)
+        if value.kind == "reencoded-ids":
+            yield Finding("sampled-text-reencoded", call)
+            return
+
+
+def _raw_rewards(script: Script) -> Iterator[Finding]:
+    node = next((n for n in script.all(ast.Dict) if _weights_from_reward(n)), None)
+    baseline = next((n for n in script.nodes if _is_baseline(n)), None)
+    if node is not None and "cross_entropy" in script.words:
+        yield Finding("raw-reward-weights", node)
+    if baseline is not None:
+        yield Finding("advantage-computed", baseline)
+    elif node is not None and script.complete:
+        if not {"advantage", "advantages", "baseline"} & script.words:
+            yield Finding("advantage-computed", None)
+
+
+def _weights_from_reward(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Dict):
+        return False
+    for key, value in zip(node.keys, node.values, strict=True):
+        if constant(key) == "weights":
+            names = {text_of(n) for n in ast.walk(value)}
+            return any("reward" in name for name in names) and not any(
+                "adv" in name for name in names
+            )
+    return False
+
+
+def _is_baseline(node: ast.AST) -> bool:
+    """A difference of a reward and a mean or baseline."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)):
+        return False
+    left = {text_of(n).lower() for n in ast.walk(node.left)}
+    right = {text_of(n).lower() for n in ast.walk(node.right)}
+    return any(name in ("r", "ret") or "reward" in name or "return" in name for name in left) and (
+        any("mean" in name or "baseline" in name or "avg" in name for name in right)
+    )
+
+
+def _kl(script: Script, loop: TrainingLoop) -> Iterator[Finding]:
+    if not any(event.op == "sample" for event in loop.events):
+        return
+    if any("kl" in word.lower() for word in script.words):
+        return
+    if {"compute_logprobs", "compute_logprobs_async", "ref_logprobs", "base_logprobs"} & script.words:
+        return
+    if script.complete:
+        yield Finding("no-kl-term", loop.step)
+
+
+def _tail_reward(script: Script) -> Iterator[Finding]:
+    """A sum over the last log-probabilities of a completion that has one token."""
+    short = any(
+        text_of(call.func) == "SamplingParams" and constant(keyword(call, "max_tokens")) == 1
+        for call in script.calls()
+    )
+    for call in script.calls():
+        if not (short and text_of(call.func) == "sum" and call.args):
+            continue
+        given = call.args[0]
+        if isinstance(given, ast.Subscript) and isinstance(given.slice, ast.Slice):
+            if "logprob" in text_of(given.value).lower() and given.slice.lower is not None:
+                yield Finding("reward-from-logprob-tail", call)
+                return
+
+
+def _no_end(script: Script) -> Iterator[Finding]:
+    """Prompt and completion are encoded one by one and joined, and no end token is in sight."""
+    if not ({"Datum"} & script.words and {"weights", "target_tokens"} & script.words):
+        return
+    whole = " ".join(script.words)
+    if any(mark in whole for mark in _END_MARKS) or "get_renderer" in script.words:
+        return
+    for node in script.all(ast.BinOp):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            kinds = (script.machine.kind(node.left), script.machine.kind(node.right))
+            if kinds == ("ids", "ids"):
+                yield Finding("completion-without-end-token", node)
+                return
+
+
+def _foreign_tokenizer(script: Script) -> Iterator[Finding]:
+    """A tokenizer loaded by a name that differs from the only base model of the script."""
+    models = {name for name, _ in base_models(script)}
+    if len(models) != 1:
+        return
+    for call in script.calls():
+        if not dotted(call.func).endswith(("AutoTokenizer.from_pretrained", "get_tokenizer")):
+            continue
+        name = literal(script, call.args[0] if call.args else None)
+        if name and name not in models and name.partition(":")[0] not in models:
+            yield Finding("foreign-tokenizer", call)
+            return
+
+
+def literal(script: Script, node: ast.AST | None) -> str:
+    """The literal text that an expression gives, or an empty text."""
+    value = script.machine.value(node).const
+    value = constant(node) if value is None else value
+    return value if isinstance(value, str) else ""
+
+
+def base_models(script: Script) -> Iterator[tuple[str, ast.AST]]:
+    """Base models that the script names when it makes a training client or configures training."""
+    for call in script.calls():
+        name = text_of(call.func).removesuffix("_async")
+        if name == "create_lora_training_client":
+            given = argument(call, "base_model", 0)
+        elif name in ("Config", "ChatDatasetBuilderCommonConfig", "CLIConfig"):
+            given = keyword(call, "model_name") or keyword(call, "model_name_for_tokenizer")
+        else:
+            continue
+        model = literal(script, given)
+        if model:
+            yield model, call
+
+
+def _streaming(script: Script) -> Iterator[Finding]:
+    streams: set[str] = set()
+    for node in script.all(ast.Assign):
+        if not isinstance(node, ast.Assign):
+            continue
+        made = node.value
+        if isinstance(made, ast.Call) and constant(keyword(made, "streaming")) is True:
+            streams.update(t.id for t in node.targets if isinstance(t, ast.Name))
+    for node in script.all(ast.Subscript):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            index = constant(node.slice)
+            if text_of(node.value) in streams and not isinstance(index, str):
+                yield Finding("streaming-random-access", node)
+                return
+
+
+def _unguarded_score(script: Script) -> Iterator[Finding]:
+    """Sampled text that goes into ``float()`` or ``int()`` outside of any ``try``."""
+    for call in script.calls():
+        if text_of(call.func) not in ("float", "int") or len(call.args) != 1:
+            continue
+        if script.machine.kind(call.args[0]) == "sampled-text" and not _guarded(script, call):
+            yield Finding("evaluator-float-unguarded", call)
+            return
+
+
+def _guarded(script: Script, node: ast.AST) -> bool:
+    above = script.parents.get(id(node))
+    while above is not None:
+        if isinstance(above, ast.Try) and any(
+            n is node for statement in above.body for n in ast.walk(statement)
+        ):
+            caught = {text_of(t) for h in above.handlers
+                      for t in (ast.walk(h.type) if h.type else [ast.Name("")])}  # fmt: skip
+            if caught & _GUARDS:
+                return True
+        above = script.parents.get(id(above))
+    return False

@@ -1,0 +1,174 @@
+"""Renderers, chat templates, images and tools in a script."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from .findings import Finding, Script, argument, keyword
+from .values import constant, text_of
+
+# Two sides of a conversation, or the control tokens of a family, written out by hand.
+_CONTROL = re.compile(
+    r"<\|im_start\|>|<\|start_header_id\|>|\[INST\]|<\|(user|assistant|system)\|>|<start_of_turn>"
+    r"|<｜(User|Assistant)｜>"
+)
+_ROLES = (("User:", "Assistant:"), ("Human:", "Assistant:"), ("### Instruction", "### Response"),
+          ("USER:", "ASSISTANT:"), ("Q:", "A:"), ("user:", "assistant:"))  # fmt: skip
+_SHOWN = frozenset(
+    "print info debug warning error log write input ValueError RuntimeError split add_argument"
+    " critical exception".split()
+)
+_TOOL_KEYS = frozenset({"tool_calls", "tool_call_id"})
+
+
+def find_rendering(script: Script) -> Iterator[Finding]:
+    """The renderer patterns of a script."""
+    yield from _names(script)
+    images = next((n for n in script.nodes if _is_image(n)), None)
+    if images is not None:
+        yield Finding("image-content", images)
+        for call in script.calls():
+            if text_of(call.func) == "get_renderer" and _has_no_processor(call):
+                yield Finding("image-processor-not-passed", call)
+                break
+    tools = next((n for n in script.nodes if _is_tool(n)), None)
+    if tools is not None:
+        yield Finding("tools-in-messages", tools)
+    by_hand = next((n for n in script.nodes if _is_template(script, n)), None)
+    if by_hand is not None:
+        yield Finding("handrolled-chat-template", by_hand)
+    yield from _parse_results(script)
+
+
+def renderer_name(script: Script, node: ast.expr | None) -> str:
+    """The literal renderer name that an expression gives, or an empty text."""
+    value = script.machine.value(node).const
+    value = constant(node) if value is None else value
+    return value if isinstance(value, str) else ""
+
+
+def named_renderers(script: Script) -> Iterator[tuple[str, ast.Call]]:
+    """Literal renderer names with the calls that they are given to."""
+    for call in script.calls():
+        if text_of(call.func) == "get_renderer":
+            given = argument(call, "name", 0)
+        else:
+            given = keyword(call, "renderer_name")
+        name = renderer_name(script, given)
+        if name:
+            yield name, call
+
+
+def _names(script: Script) -> Iterator[Finding]:
+    literal = next((call for _, call in named_renderers(script)), None)
+    if literal is not None:
+        yield Finding("hardcoded-renderer-name", literal)
+    elif script.complete and "get_recommended_renderer_name" in script.words:
+        yield Finding("hardcoded-renderer-name", None)
+
+
+def _has_no_processor(call: ast.Call) -> bool:
+    hidden = any(k.arg is None for k in call.keywords)
+    given = keyword(call, "image_processor")
+    is_none = isinstance(given, ast.Constant) and given.value is None
+    return not hidden and len(call.args) < 3 and (given is None or is_none)
+
+
+def _is_image(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return text_of(node.func) in ("ImageChunk", "ImageAssetPointerChunk", "ImagePart")
+    if not isinstance(node, ast.Dict):
+        return False
+    pairs = {constant(k): constant(v) for k, v in zip(node.keys, node.values, strict=True)}
+    return pairs.get("type") in ("image", "image_url") or "image_url" in pairs
+
+
+def _is_tool(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return text_of(node.func) in ("create_conversation_prefix_with_tools", "ToolSpec")
+    if not isinstance(node, ast.Dict):
+        return False
+    pairs = {constant(k): constant(v) for k, v in zip(node.keys, node.values, strict=True)}
+    return bool(_TOOL_KEYS & set(pairs)) or pairs.get("role") == "tool"
+
+
+def _is_template(script: Script, node: ast.AST) -> bool:
+    """A text with roles in it that is filled in, and is not only shown to a person."""
+    text = _filled_text(script, node)
+    if not text:
+        return False
+    by_name = any(all(role in text for role in roles) for roles in _ROLES)
+    by_field = isinstance(node, ast.JoinedStr) and _joins_role_and_content(node)
+    return bool(by_name or by_field or _CONTROL.search(text)) and not _is_shown(script, node)
+
+
+def _filled_text(script: Script, node: ast.AST) -> str:
+    if isinstance(node, ast.JoinedStr):
+        if not any(isinstance(v, ast.FormattedValue) for v in node.values):
+            return ""
+        return "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
+        if isinstance(script.parents.get(id(node)), ast.BinOp):
+            return ""
+        texts = [n.value for n in ast.walk(node)
+                 if isinstance(n, ast.Constant) and isinstance(n.value, str)]  # fmt: skip
+        return "{}".join(texts) if any(isinstance(n, (ast.Name, ast.Subscript, ast.Call))
+                                       for n in ast.walk(node)) else ""  # fmt: skip
+    if isinstance(node, ast.Call) and text_of(node.func) == "format":
+        template = getattr(node.func, "value", None)
+        value = script.machine.value(template).const if template is not None else None
+        value = constant(template) if value is None else value
+        return value if isinstance(value, str) else ""
+    return ""
+
+
+def _joins_role_and_content(node: ast.JoinedStr) -> bool:
+    read = {constant(n.slice) for n in ast.walk(node) if isinstance(n, ast.Subscript)}
+    return {"role", "content"} <= read
+
+
+def _is_shown(script: Script, node: ast.AST) -> bool:
+    above = script.parents.get(id(node))
+    while above is not None and isinstance(above, ast.expr):
+        if isinstance(above, ast.Call) and text_of(above.func) in _SHOWN:
+            return True
+        above = script.parents.get(id(above))
+    return isinstance(above, (ast.Raise, ast.Assert))
+
+
+def _parse_results(script: Script) -> Iterator[Finding]:
+    """The second value of parse_response, used as true or false."""
+    bound: set[tuple[int, str]] = set()
+    for node in script.all(ast.Assign):
+        if not isinstance(node, ast.Assign) or not _parses(node.value):
+            continue
+        target = node.targets[0]
+        if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+            second = target.elts[1]
+            if isinstance(second, ast.Name):
+                bound.add((id(script.function_of(node)), second.id))
+    for node in script.nodes:
+        for test in _tests(node):
+            direct = isinstance(test, ast.Subscript) and _parses(test.value)
+            name = (id(script.function_of(node)), test.id) if isinstance(test, ast.Name) else None
+            if name in bound or (direct and constant(getattr(test, "slice", None)) == 1):
+                yield Finding("parse-result-as-boolean", node)
+                return
+
+
+def _parses(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and text_of(node.func) == "parse_response"
+
+
+def _tests(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+        return [node.test]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return [node.operand]
+    if isinstance(node, ast.BoolOp):
+        return list(node.values)
+    if isinstance(node, ast.Call) and text_of(node.func) in ("float", "int", "bool") and node.args:
+        return [node.args[0]]
+    return []
