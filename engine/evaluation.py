@@ -6,13 +6,14 @@ Explanations, why-not and the plan ask here; inference itself does not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from ..facts import Fact, Value
 from .inference.aggregates import evaluate
 from .inference.alpha import AlphaLayer
 from .inference.network_index import Signal
-from .ir import Literal_, Program, Rule
+from .ir import Guard, Literal_, Program, Rule
 from .operators import (
     Truth,
     compare,
@@ -21,6 +22,8 @@ from .operators import (
 )
 
 MAX_BINDINGS = 2_000
+MAX_TRIED = 20_000
+MAX_FAILING = 20
 
 Bindings = Mapping[str, Value]
 Known = tuple[Fact, Mapping[str, Value]]
@@ -92,20 +95,27 @@ class Evaluator:
         return tuple(self.judge(literal, binding) for literal in rule.literals)
 
     def best_bindings(self, rule: Rule) -> Iterator[Bindings]:
-        """Bindings of the rule's variables by facts that pass, with gaps where none does."""
+        """Bindings of the rule's variables by facts that pass, with gaps where none does. Those
+        under which a guard fails come only where it fails under all."""
         binders = [x for x in rule.literals if x.mode == "match" and x.joins]
         count = 0
-        for binding in self._extend(binders, {}):
-            if all(
-                g.left not in binding
-                or g.right not in binding
-                or compare(g.op, binding[g.left], binding[g.right]) is True
-                for g in rule.guards
-            ):
+        failing: list[Bindings] = []
+        for binding in islice(self._extend(binders, {}), MAX_TRIED):
+            if not self.failing_guards(rule, binding):
                 yield binding
                 count += 1
+            elif len(failing) < MAX_FAILING:
+                failing.append(binding)
             if count >= MAX_BINDINGS:
                 return
+        if not count:
+            yield from failing
+
+    def failing_guards(self, rule: Rule, binding: Bindings) -> list[tuple[Guard, Truth]]:
+        """The guards that do not pass though both variables are bound, with their truth."""
+        bound = [g for g in rule.guards if g.left in binding and g.right in binding]
+        judged = [(g, compare(g.op, binding[g.left], binding[g.right])) for g in bound]
+        return [(guard, truth) for guard, truth in judged if truth is not True]
 
     def _extend(self, binders: Sequence[Literal_], binding: Bindings) -> Iterator[Bindings]:
         if not binders:

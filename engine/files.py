@@ -52,4 +52,5 @@ def _read(path: str) -> str:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not text in UTF-8"
-        raise ModelMedicError(Problem("MM200", f"cannot read: {reason}", Location(path))) from None
+        message, hint = f"cannot read: {reason}", "knowledge files are text that you may read"
+        raise ModelMedicError(Problem("MM200", message, Location(path), hint)) from None

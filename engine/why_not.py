@@ -102,6 +102,11 @@ class WhyNot:
             # 'not X' is two literals; the contradicted one tells more than the unknown one
             if text not in gaps or gaps[text].truth is None:
                 gaps[text] = gap
+        for guard, truth in self._evaluator.failing_guards(rule, binding):
+            literal = next(x for x in rule.literals if guard.left in {v for _, v in x.joins})
+            text = wording.guard(self._program, literal, guard)
+            judgement = self._evaluator.judge(literal, binding)
+            gaps[text] = Gap(literal, text, truth, judgement.facts)
         return Way(rule, holds, tuple(gaps.values()))
 
     def _gap_goal(self, gap: Gap) -> str:

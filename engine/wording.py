@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..facts import Fact, Value
-from .ir import Aggregate, Literal_, Pattern, Program, Test
+from .ir import Aggregate, Guard, Literal_, Pattern, Program, Test
 
 _OPS = {
     "eq": "=",
@@ -30,6 +30,13 @@ def condition(program: Program, literal: Literal_) -> str:
     text = pattern(program.patterns[literal.pattern], literal.joins)
     prefix = {"match": "", "refuted": "not ", "unless_possible": "not ", "unless_match": "no "}
     return prefix[literal.mode] + text
+
+
+def guard(program: Program, literal: Literal_, item: Guard) -> str:
+    """The comparison of an attribute of a pattern with a variable that another one binds."""
+    attribute = next(name for name, variable in literal.joins if variable == item.left)
+    kind = program.patterns[literal.pattern].kind
+    return f"{kind} with {attribute} {_OPS[item.op.removeprefix('version_')]} ${item.right}"
 
 
 def pattern(shape: Pattern, joins: Sequence[tuple[str, str]] = ()) -> str:

@@ -47,7 +47,7 @@ def _problem(document: Document, model: type[BaseModel], code: str, item: Any) -
             message += f" (found {excerpt(item.get('input'))})"
     hint = _ADVICE.get(kind, "")
     if kind == "extra_forbidden":
-        hint = did_you_mean(name, _all_fields(model)) or hint
+        hint = did_you_mean(name, _all_fields(model) - {name}) or hint
     return Problem(code, message, document.where(path), hint)
 
 

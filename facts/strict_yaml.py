@@ -76,10 +76,12 @@ def load(text: str, path: str) -> Document:
         mark = error.problem_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
         reason = " ".join(filter(None, (error.context, error.problem)))
-        raise _error("MM202", f"not readable as YAML: {reason}", path, line, column) from None
+        hint = "look at the indentation, the quotes and the brackets up to here"
+        raise _error("MM202", f"not readable as YAML: {reason}", path, line, column, hint) from None
     except (yaml.YAMLError, UnicodeError) as error:
         reason = str(error).splitlines()[0]
-        raise _error("MM202", f"not readable as YAML: {reason}", path, 0, 0) from None
+        hint = "YAML is text in UTF-8"
+        raise _error("MM202", f"not readable as YAML: {reason}", path, 0, 0, hint) from None
 
 
 def scalar(text: str) -> Any:
@@ -111,7 +113,7 @@ class _Builder:
         next(self._events)  # stream start
         event = next(self._events)
         if isinstance(event, yaml.StreamEndEvent):
-            raise _error("MM203", "the file is empty", self._path, 1, 1)
+            raise _error("MM203", "the file is empty", self._path, 1, 1, "fill or remove it")
         data = self._value(next(self._events), (), 0)
         next(self._events)  # document end
         follow = next(self._events)

@@ -34,7 +34,8 @@ class Message:
     """One message of the text.
 
     ``rank`` orders by weight, 0 first; ``keep`` is False for a line that only carries HTTP answers
-    or events; messages of one ``group`` tell of the same happening.
+    or events; messages of one ``group`` tell of the same happening. ``count`` says for how many
+    like it this one stands, ``longest_s`` is the longest duration that those name.
     """
 
     text: str
@@ -52,6 +53,8 @@ class Message:
     may_be_event: bool = True
     group: int = 0
     responses: tuple[Response, ...] = field(default=())
+    count: int = 1
+    longest_s: float = 0.0
 
     def identity(self) -> tuple[str, ...]:
         """What makes two messages the same, the text first; not where they stand."""
@@ -71,6 +74,14 @@ def scan(lines: Sequence[Line]) -> list[Message]:
     return found
 
 
+def scan_first(lines: Sequence[Line]) -> tuple[list[Message], int]:
+    """The messages of the first happening in ``lines`` and the index of the line behind it.
+
+    Unlike :func:`scan` it takes no text for a message only because there is nothing else.
+    """
+    return _Scanner(lines).first()
+
+
 class _Scanner:
     """Walks over the lines once; ``has_form`` tells whether any of them had a known form."""
 
@@ -82,13 +93,17 @@ class _Scanner:
 
     def messages(self) -> Iterator[Message]:
         while self._at < len(self._lines):
-            line = self._lines[self._at]
-            if not line.text.strip():
-                self._at += 1
-                continue
-            self._group += 1
-            for message in self._next(line):
-                yield _with_responses(message, self._group)
+            yield from self.first()[0]
+
+    def first(self) -> tuple[list[Message], int]:
+        """What stands at the present line, and the index of the line behind it."""
+        while self._at < len(self._lines) and not self._lines[self._at].text.strip():
+            self._at += 1
+        if self._at == len(self._lines):
+            return [], self._at
+        self._group += 1
+        found = [_with_responses(each, self._group) for each in self._next(self._lines[self._at])]
+        return found, self._at
 
     def _next(self, line: Line) -> Iterator[Message]:
         text = without_carrier(line.text)
@@ -155,8 +170,8 @@ class _Scanner:
         warned = warning_line(text)
         if warned:
             self.has_form = True
-            self._skip_source_line()
-            yield Message(warned.message, line.number, "stderr", _WARNING, warned.category,
+            text = self._warned(warned.message)
+            yield Message(text, line.number, "stderr", _WARNING, warned.category,
                           file=warned.file, line=warned.line)  # fmt: skip
             return
         named = exception_line(text.lstrip())
@@ -191,11 +206,19 @@ class _Scanner:
             self._at += 1
         return "\n".join(parts).strip()
 
-    def _skip_source_line(self) -> None:
-        """Pass a warning and the indented line of source that Python shows below it."""
+    def _warned(self, first: str) -> str:
+        """A warning, which goes on below if it ends in a colon, without the line of source that
+        Python shows indented below it."""
         self._at += 1
-        if self._at < len(self._lines) and self._lines[self._at].text.startswith("  "):
+        wanted = MAX_CONTINUATION if first.rstrip().endswith(":") else 1
+        below: list[str] = []
+        while self._at < len(self._lines) and len(below) < wanted:
+            text = self._lines[self._at].text
+            if not text.startswith("  "):
+                break
+            below.append(text.rstrip())
             self._at += 1
+        return "\n".join([first, *(below[:-1] or below)]) if wanted > 1 else first
 
 
 def begins_message(text: str) -> bool:
@@ -227,17 +250,23 @@ def _logged(message: Message) -> Iterator[Message]:
         if request or not has_signal(text):
             yield replace(message, keep=not request and any(True for _ in find_events(text)))
             return
-    yield message
-    yield from _told(message)
+    yield from _with_told(message)
 
 
 def _loose(message: Message) -> Iterator[Message]:
     """A line of no known form, if it says something of interest."""
     if has_signal(message.text):
-        yield message
-        yield from _told(message)
+        yield from _with_told(message)
     elif any(True for _ in find_events(message.text)):
         yield message
+
+
+def _with_told(message: Message) -> Iterator[Message]:
+    """A message, with the module of the exception that it names, and that exception."""
+    told = list(_told(message))
+    module = next((each.module for each in told if each.module), "")
+    yield replace(message, module=message.module or module)
+    yield from told
 
 
 def _told(message: Message) -> Iterator[Message]:

@@ -6,7 +6,7 @@ or a mixture of them with prose. Reading is linear in the length of the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..facts.kinds import MAX_TEXT, Vocabulary
 from ..facts.problems import Location
@@ -42,11 +42,21 @@ def read_messages(
         collector.problem("MM410", "there is no text to read", Location(name), hint)
         return collector.outcome()
     _report_cut(collector, plain, name)
-    messages = scan(plain.lines)
-    _add_errors(collector, [each for each in messages if each.keep], name)
-    _add_responses(collector, messages, name)
-    _add_events(collector, messages, name)
+    add_messages(collector, scan(plain.lines), lambda number: f"{name}:{number}", Location(name))
     return collector.outcome()
+
+
+Place = Callable[[int], str]
+
+
+def add_messages(
+    collector: Collector, messages: Sequence[Message], place: Place, source: Location
+) -> None:
+    """Add the facts of ``messages``, in any order. ``place`` says where a line number stands;
+    ``source`` is named where messages are left out (MM412)."""
+    _add_errors(collector, [each for each in messages if each.keep], place, source)
+    _add_responses(collector, messages, place)
+    _add_events(collector, messages, place)
 
 
 def _report_cut(collector: Collector, plain: PlainText, name: str) -> None:
@@ -57,14 +67,16 @@ def _report_cut(collector: Collector, plain: PlainText, name: str) -> None:
         collector.problem("MM411", message, Location(name), hint)
 
 
-def _add_errors(collector: Collector, messages: Sequence[Message], name: str) -> None:
+def _add_errors(
+    collector: Collector, messages: Sequence[Message], place: Place, source: Location
+) -> None:
     merged = _merge(messages)
     # The last error of a run is the one that ended it.
     merged.sort(key=lambda pair: (pair[0].rank, -pair[0].number))
     for message, count in merged[:MAX_MESSAGES]:
         collector.add(
             "error_message",
-            f"{name}:{message.number}",
+            place(message.number),
             text=message.text[: MAX_TEXT + 1],
             exception=message.exception or None,
             module=message.module or None,
@@ -79,7 +91,7 @@ def _add_errors(collector: Collector, messages: Sequence[Message], name: str) ->
     if len(merged) > MAX_MESSAGES:
         text = f"{len(merged):,} different messages; the {MAX_MESSAGES} weightiest are kept"
         hint = "give the part around the error, if the answer misses it"
-        collector.problem("MM412", text, Location(name), hint)
+        collector.problem("MM412", text, source, hint)
 
 
 def _merge(messages: Iterable[Message]) -> list[tuple[Message, int]]:
@@ -97,7 +109,7 @@ def _merge(messages: Iterable[Message]) -> list[tuple[Message, int]]:
             else:
                 similar.append(key)
                 first[key] = message
-        counts[key] = counts.get(key, 0) + 1
+        counts[key] = counts.get(key, 0) + message.count
     return [(message, counts[key]) for key, message in first.items()]
 
 
@@ -105,7 +117,7 @@ def _without_digits(key: tuple[str, ...]) -> tuple[str, ...]:
     return (key[0].translate(_NO_DIGITS), *key[1:])
 
 
-def _add_responses(collector: Collector, messages: Sequence[Message], name: str) -> None:
+def _add_responses(collector: Collector, messages: Sequence[Message], place: Place) -> None:
     """HTTP answers by status and operation. A chain of exceptions tells of an answer once."""
     counts: dict[tuple[int, str], int] = {}
     bodies: dict[tuple[int, str], str] = {}
@@ -117,7 +129,7 @@ def _add_responses(collector: Collector, messages: Sequence[Message], name: str)
             if (message.group, *key) in seen:
                 continue
             seen.add((message.group, *key))
-            counts[key] = counts.get(key, 0) + 1
+            counts[key] = counts.get(key, 0) + message.count
             places.setdefault(key, message.number)
             if body:
                 bodies.setdefault(key, body)
@@ -127,7 +139,7 @@ def _add_responses(collector: Collector, messages: Sequence[Message], name: str)
             continue  # the same answers once more, without their operation
         collector.add(
             "http_response",
-            f"{name}:{places[key]}",
+            place(places[key]),
             status=key[0],
             operation=key[1] or None,
             body=bodies.get(key),
@@ -135,7 +147,7 @@ def _add_responses(collector: Collector, messages: Sequence[Message], name: str)
         )
 
 
-def _add_events(collector: Collector, messages: Sequence[Message], name: str) -> None:
+def _add_events(collector: Collector, messages: Sequence[Message], place: Place) -> None:
     counts: dict[str, int] = {}
     first: dict[str, Message] = {}
     longest: dict[str, float] = {}
@@ -144,16 +156,16 @@ def _add_events(collector: Collector, messages: Sequence[Message], name: str) ->
         if not message.may_be_event:
             continue
         for event, duration_s, operation in find_events(message.text):
-            counts[event] = counts.get(event, 0) + 1
+            counts[event] = counts.get(event, 0) + message.count
             first.setdefault(event, message)
             if duration_s is not None:
-                longest[event] = max(duration_s, longest.get(event, 0.0))
+                longest[event] = max(duration_s, message.longest_s, longest.get(event, 0.0))
             operations.setdefault(event, set()).add(operation)
     for event in sorted(counts):
         named = operations[event]
         collector.add(
             "log_event",
-            f"{name}:{first[event].number}",
+            place(first[event].number),
             event=event,
             present=True,
             count=counts[event],

@@ -2,15 +2,18 @@
 its chart shows.
 
 Work of the SDK's own thread is not traced. Gaps are those between the bars of the training loop:
-the track ``main``, or the busiest one where no track has that name.
+the busiest of the tracks on which its operations stand. Bars that frame the whole run are no
+operations; bars that are open at the end last until then.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +24,9 @@ from .series_statistics import Interval, length, median, rounded, union
 
 MAX_BYTES = 300_000_000
 MAX_BARS = 500_000
-_MAIN = "main"
+_FRAMES = re.compile(r"(do_(a?sync)_training\w*|main|\w+_loop)\Z")
+_LOOP = re.compile(r"((a?sync_)?train_step|sampling|submit_batch|finish_batch|get_batch|do_train_step\w*|"
+                   r"forward_backward\w*|optim_step\w*)\Z")  # fmt: skip
 # A bar stands alone where the gaps before and after it are at least this part of its own length.
 _GAP_PART = 0.05
 _US = 1e-6
@@ -36,6 +41,7 @@ class _Track:
     leaves: dict[str, list[Interval]] = field(default_factory=dict)
     # Bars that have begun: name, start, whether another bar began inside.
     open: list[tuple[str, float, bool]] = field(default_factory=list)
+    is_loop: bool = False
 
 
 def looks_like_trace(head: bytes) -> bool:
@@ -51,8 +57,9 @@ def looks_like_trace(head: bytes) -> bool:
 
 def add_timeline(collector: Collector, path: Path) -> None:
     """Add the ``timeline`` fact; MM441, MM442 for what is not used, MM462 where no bar is whole."""
-    tracks: dict[tuple[str, str], _Track] = {}
+    tracks: dict[str, _Track] = {}
     bars = 0
+    last = -math.inf
     ending = Ending()
     bad = LineProblems(path, _LOST)
     for number, event in _events(path, ending, bad):
@@ -62,13 +69,17 @@ def add_timeline(collector: Collector, path: Path) -> None:
         problem = _take(tracks, event)
         if problem is None:
             bars += 1
+            last = max(last, event["ts"])
         elif problem:
             bad.add(number, problem)
     collector.extend(bad.all())
     if ending.cut:
         text = f"the trace is long: what follows its first {bars:,} bars is left out"
         collector.problem("MM442", text, Location(str(path)))
-    used = {key: track for key, track in tracks.items() if track.bars}
+    for track in tracks.values():
+        for name, start, has_inner in track.open:
+            _close(track, name, start, max(last, start), not has_inner)
+    used = [track for track in tracks.values() if track.bars]
     if not used:
         hint = "run some steps with enable_trace=True and end the run normally"
         collector.problem("MM462", "the trace has no whole bar", Location(str(path)), hint)
@@ -107,7 +118,7 @@ def _whole(path: Path) -> list[Any] | None:
     return events if isinstance(events, list) else None
 
 
-def _take(tracks: dict[tuple[str, str], _Track], event: dict[str, Any]) -> str | None:
+def _take(tracks: dict[str, _Track], event: dict[str, Any]) -> str | None:
     """Take an event in: None where it ends a bar, '' where it does not, else what is wrong."""
     phase, name = event.get("ph"), event.get("name")
     if phase not in ("B", "E", "X"):
@@ -117,7 +128,7 @@ def _take(tracks: dict[tuple[str, str], _Track], event: dict[str, Any]) -> str |
         return "the event has no name or no time"
     if not math.isfinite(at) or abs(at) > 1e18:
         return "the time of the event is no ordinary number"
-    track = tracks.setdefault(_key(event), _Track())
+    track = tracks.setdefault(f"{event.get('pid')}/{event.get('tid')}"[:80], _Track())
     if phase == "B":
         if track.open:
             track.open[-1] = (*track.open[-1][:2], True)
@@ -138,29 +149,26 @@ def _take(tracks: dict[tuple[str, str], _Track], event: dict[str, Any]) -> str |
 
 
 def _close(track: _Track, name: str, start: float, end: float, is_leaf: bool) -> None:
+    if _FRAMES.match(name):
+        return
+    track.is_loop |= bool(_LOOP.match(name))
     bar = Interval(start * _US, end * _US)
     track.bars.append(bar)
     if is_leaf:
         track.leaves.setdefault(name[:200], []).append(bar)
 
 
-def _key(event: dict[str, Any]) -> tuple[str, str]:
-    args = event.get("args")
-    named = args.get("track") if isinstance(args, dict) else None
-    return (named if isinstance(named, str) else "", f"{event.get('pid')}/{event.get('tid')}"[:80])
-
-
-def _add(collector: Collector, path: Path, tracks: dict[tuple[str, str], _Track]) -> None:
-    named = [track for (name, _), track in tracks.items() if name == _MAIN]
-    loop = max(named or tracks.values(), key=lambda track: length(union(track.bars)))
+def _add(collector: Collector, path: Path, tracks: list[_Track]) -> None:
+    loops = [track for track in tracks if track.is_loop]
+    loop = max(loops or tracks, key=lambda track: length(union(track.bars)))
     bars = union(loop.bars)
-    everything = union([bar for track in tracks.values() for bar in track.bars])
+    everything = union([bar for track in tracks for bar in track.bars])
     span = bars[-1].end - bars[0].start
     whole = everything[-1].end - everything[0].start
     if span <= 0 or whole <= 0:
         collector.problem("MM462", "all bars of the trace have no length", Location(str(path)))
         return
-    gaps = [b.start - a.end for a, b in zip(bars, bars[1:], strict=False)]
+    gaps = [b.start - a.end for a, b in pairwise(bars)]
     operation, longest = max(
         ((name, length(union(each))) for name, each in loop.leaves.items()),
         key=lambda item: (item[1], item[0]),

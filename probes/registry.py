@@ -15,6 +15,7 @@ from .outcome import Outcome
 # Name of the probe -> "module:function" of this package. Nothing is imported until it is asked for.
 _PROBES = {
     "environment": "environment:gather_environment",
+    "logs": "logs:gather_logs",
     "messages": "messages:read_messages",
     "service": "service:gather_service",
 }

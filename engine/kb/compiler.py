@@ -51,7 +51,8 @@ def _reference_problems(
     for named in _named_diagnoses(item):
         if named not in diagnoses:
             message = f"{item.id}: there is no diagnosis {named!r}"
-            problems.append(Problem("MM240", message, item.where(), did_you_mean(named, diagnoses)))
+            hint = did_you_mean(named, diagnoses) or "`diagnose kb list --form diagnosis` shows all"
+            problems.append(Problem("MM240", message, item.where(), hint))
     for rule in rules:
         for kind, values, _ in rule.effects:
             problems.extend(_effect_problems(item, vocabulary, kind, values))

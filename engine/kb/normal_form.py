@@ -141,7 +141,7 @@ class Lowering:
                 "MM233",
                 f"this file has no parameter {operand[1:]!r}",
                 at,
-                did_you_mean(operand[1:], known),
+                did_you_mean(operand[1:], known) or "declare it under 'parameters' of the file",
             )
             return 0
         return known[operand[1:]].value

@@ -70,6 +70,8 @@ def _first(row: Row, script: Script, texts: Sequence[tuple[str, ast.AST]]) -> as
         return next((n for n in script.all(ast.Attribute) if _attribute_fits(row, n, script)), None)
     if "name" in row:
         return next((n for n in script.nodes if _names(n) & set(row["name"])), None)
+    if "subscript" in row:
+        return next((n for n in script.all(ast.Subscript) if _reads_key(row, n)), None)
     if "texts" in row:
         return next((n for text, n in texts if _text_fits(row, text)), None)
     return next((d for d in _loss_inputs(script) if _dict_fits(row, d)), None)
@@ -141,6 +143,11 @@ def _attribute_fits(row: Row, node: ast.AST, script: Script) -> bool:
     return any(_is(value, node.value, what) for what in row["of"])
 
 
+def _reads_key(row: Row, node: ast.AST) -> bool:
+    reads = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
+    return reads and constant(getattr(node, "slice", None)) in row["subscript"]
+
+
 def _names(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Attribute):
         return {node.attr}
@@ -182,12 +189,13 @@ def _pieces(node: ast.AST) -> str:
     )  # fmt: skip
 
 
-def _loss_inputs(script: Script) -> Iterator[ast.Dict]:
-    """Literal dicts that are given as loss_fn_inputs, also by way of a variable."""
+def _loss_inputs(script: Script) -> Iterator[ast.AST]:
+    """Dicts that are given as loss_fn_inputs, written as {...} or dict(...), also by way of a
+    variable."""
     named: set[tuple[int, str]] = set()
     for call in script.calls():
         given = keyword(call, "loss_fn_inputs")
-        if isinstance(given, ast.Dict):
+        if given is not None and _is_dict(given):
             yield given
         elif isinstance(given, ast.Name):
             named.add((id(script.function_of(call)), given.id))
@@ -197,15 +205,28 @@ def _loss_inputs(script: Script) -> Iterator[ast.Dict]:
         names = {t.id for t in targets if isinstance(t, ast.Name)}
         scope = id(script.function_of(node))
         wanted = "loss_fn_inputs" in names or any((scope, name) in named for name in names)
-        if isinstance(value, ast.Dict) and wanted:
+        if wanted and value is not None and _is_dict(value):
             yield value
 
 
-def _dict_fits(row: Row, node: ast.Dict) -> bool:
-    keys = {constant(key) for key in node.keys}
-    if None in keys:  # another dict is unpacked into it
+def _is_dict(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Dict) or (
+        isinstance(node, ast.Call) and text_of(node.func) == "dict" and not node.args
+    )
+
+
+def _dict_fits(row: Row, node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        pairs = {k.arg: k.value for k in node.keywords}
+    else:
+        assert isinstance(node, ast.Dict)
+        pairs = {constant(k): v for k, v in zip(node.keys, node.values, strict=True)}
+    if None in pairs:  # another dict is unpacked into it
         return False
     if row.get("number_value"):
-        return any(isinstance(v, ast.Constant) and isinstance(v.value, (int, float))
-                   for v in node.values)  # fmt: skip
-    return bool(keys & set(row["key"])) and not keys & set(row.get("without_key", ()))
+        return any(
+            isinstance(v, ast.Constant) and isinstance(v.value, (int, float))
+            for v in pairs.values()
+        )
+    given = {str(key) for key in pairs}
+    return bool(given & set(row["key"])) and not given & set(row.get("without_key", ()))

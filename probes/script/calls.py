@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from .machine import Machine
 from .values import MAKERS, OPERATIONS, UNKNOWN, Value, dotted, text_of
+from .word_lists import words
 
-# Whose awaited *_async form gives the value itself, not a future of it.
-_DIRECT_WHEN_AWAITED = frozenset({"sample", "compute_logprobs", "get_server_capabilities"})
-_PASS_THROUGH = frozenset(
-    "list tuple set sorted reversed deque iter tqdm trange shield cast copy deepcopy track chain"
-    " from_iterable as_completed"
-    .split()
-)  # fmt: skip
-_AWAITERS = frozenset({"gather", "wait", "wait_for", "run", "run_until_complete"})
-_TASKS = frozenset({"create_task", "ensure_future", "start_soon", "run_coroutine_threadsafe"})
-_SPAWNERS = frozenset({"submit", "to_thread", "run_in_executor", "map", "Thread", "Process"})
-_ADDERS = frozenset({"append", "appendleft", "add", "put", "put_nowait", "extend", "insert"})
 _TAKERS = frozenset({"pop", "popleft", "get", "get_nowait", "popitem"})
-_TEXT_METHODS = frozenset(
-    "strip lstrip rstrip replace lower upper removeprefix removesuffix join format split".split()
-)
 MAX_PARTS = 16
 
 
@@ -54,11 +40,7 @@ def call(
     return UNKNOWN
 
 
-
-
-def _local(
-    machine: Machine, target: Value, args: list[Value], named: dict[str, Value]
-) -> Value:
+def _local(machine: Machine, target: Value, args: list[Value], named: dict[str, Value]) -> Value:
     if isinstance(target.node, ast.AsyncFunctionDef):
         return Value("coroutine", "", parts=(target, *args), const=named)
     return machine.run_function(machine, target, args, named)
@@ -148,7 +130,7 @@ def await_value(machine: Machine, node: ast.AST, value: Value, style: str) -> Va
         made = _submitted(machine, value.node or node, value.op, "async-call")
         if made.kind == "client-future":
             return Value(made.op)
-        if made.kind == "future" and value.op in _DIRECT_WHEN_AWAITED:
+        if made.kind == "future" and value.op in words("direct-when-awaited"):
             return waited(machine, node, made, style)
         return made
     return machine.run_function(machine, value.parts[0], list(value.parts[1:]), value.const or {})
@@ -179,9 +161,9 @@ def _asyncio(
         # All are on their way before the first is waited for.
         done = [concurrent(machine, node, _submit_first(machine, p, node)) for p in parts]
         return Value("coroutine-done", parts=(Value("list", parts=tuple(done)),))
-    if name in _TASKS and args:
+    if name in words("tasks") and args:
         return Value("task", parts=(_task(machine, node, args[0]),))
-    if name in _SPAWNERS:
+    if name in words("spawners"):
         for value in (*args, *named.values()):
             if value.kind in ("function", "method"):
                 machine.detached_functions.add(id(value.node))
@@ -209,14 +191,14 @@ def _container(
     machine: Machine, node: ast.Call, name: str, receiver: Value,
     args: list[Value], named: dict[str, Value],
 ) -> Value | None:  # fmt: skip
-    if name in _PASS_THROUGH:
+    if name in words("pass-through"):
         return args[0] if args else Value("list")
     if name == "enumerate" and args:
         return _listed(Value("tuple", parts=(UNKNOWN, _first(args[0]))))
     if name == "zip":
         return _listed(Value("tuple", parts=tuple(_first(a) for a in args)))
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-    if name in _ADDERS and args and receiver.kind in ("list", "dict"):
+    if name in words("adders") and args and receiver.kind in ("list", "dict"):
         added = args[-1].parts if name == "extend" else (args[-1],)
         _store(machine, owner, Value("list", parts=(*receiver.parts, *added)[-MAX_PARTS:]))
         return UNKNOWN
@@ -265,7 +247,7 @@ def _texts(
         return Value("reencoded-ids" if "sampled-text" in kinds else "ids")
     if name == "apply_chat_template":
         return Value("template")
-    if name in _TEXT_METHODS and "sampled-text" in kinds:
+    if name in words("text-methods") and "sampled-text" in kinds:
         return Value("sampled-text")
     if name == "from_ints":
         return Value("model-input", "reencoded" if "reencoded-ids" in kinds else "")

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from .findings import Finding, Script, argument, keyword
 from .loops import TrainingLoop
 from .values import BACKWARD, constant, dotted, text_of
+from .word_lists import words
 
-_RL_LOSSES = frozenset({"importance_sampling", "ppo", "cispo", "dro", "gspo", "stable_reinforce"})
 _END_MARKS = ("eos", "im_end", "eot", "end_of", "endoftext", "</s>", "end_token", "stop_token",
               "return|>", "<|end", "add_special_tokens=True")  # fmt: skip
+_BASELINES = frozenset({"advantage", "advantages", "baseline"})
 _GUARDS = frozenset({"ValueError", "TypeError", "Exception", ""})
 
 
@@ -20,7 +21,7 @@ def find_data_code(script: Script, loop: TrainingLoop | None) -> Iterator[Findin
     losses = losses_of(script)
     yield from _reencoded(script, losses)
     yield from _raw_rewards(script)
-    if loop is not None and losses & _RL_LOSSES:
+    if loop is not None and losses & words("rl-losses"):
         yield from _kl(script, loop)
     yield from _tail_reward(script)
     yield from _no_end(script)
@@ -44,7 +45,7 @@ def losses_of(script: Script) -> set[str]:
 
 def _reencoded(script: Script, losses: set[str]) -> Iterator[Finding]:
     """Ids that were decoded and encoded again, in a loop that trains on log-probabilities."""
-    if not losses & _RL_LOSSES:
+    if not losses & words("rl-losses"):
         return
     for call in script.calls():
         value = script.machine.value(call)
@@ -54,22 +55,25 @@ def _reencoded(script: Script, losses: set[str]) -> Iterator[Finding]:
 
 
 def _raw_rewards(script: Script) -> Iterator[Finding]:
-    node = next((n for n in script.all(ast.Dict) if _weights_from_reward(n)), None)
+    node = next((n for n in script.nodes if _weights_from_reward(n)), None)
     baseline = next((n for n in script.nodes if _is_baseline(n)), None)
     if node is not None and "cross_entropy" in script.words:
         yield Finding("raw-reward-weights", node)
     if baseline is not None:
         yield Finding("advantage-computed", baseline)
-    elif node is not None and script.complete:
-        if not {"advantage", "advantages", "baseline"} & script.words:
-            yield Finding("advantage-computed", None)
+    elif node is not None and script.complete and not _BASELINES & script.words:
+        yield Finding("advantage-computed", None)
 
 
 def _weights_from_reward(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Dict):
+    if isinstance(node, ast.Call) and text_of(node.func) == "dict":
+        pairs = [(k.arg, k.value) for k in node.keywords]
+    elif isinstance(node, ast.Dict):
+        pairs = [(constant(k), v) for k, v in zip(node.keys, node.values, strict=True)]
+    else:
         return False
-    for key, value in zip(node.keys, node.values, strict=True):
-        if constant(key) == "weights":
+    for key, value in pairs:
+        if key == "weights":
             names = {text_of(n) for n in ast.walk(value)}
             return any("reward" in name for name in names) and not any(
                 "adv" in name for name in names
@@ -93,7 +97,12 @@ def _kl(script: Script, loop: TrainingLoop) -> Iterator[Finding]:
         return
     if any("kl" in word.lower() for word in script.words):
         return
-    if {"compute_logprobs", "compute_logprobs_async", "ref_logprobs", "base_logprobs"} & script.words:
+    if {
+        "compute_logprobs",
+        "compute_logprobs_async",
+        "ref_logprobs",
+        "base_logprobs",
+    } & script.words:
         return
     if script.complete:
         yield Finding("no-kl-term", loop.step)
@@ -109,10 +118,10 @@ def _tail_reward(script: Script) -> Iterator[Finding]:
         if not (short and text_of(call.func) == "sum" and call.args):
             continue
         given = call.args[0]
-        if isinstance(given, ast.Subscript) and isinstance(given.slice, ast.Slice):
-            if "logprob" in text_of(given.value).lower() and given.slice.lower is not None:
-                yield Finding("reward-from-logprob-tail", call)
-                return
+        tail = isinstance(given, ast.Subscript) and isinstance(given.slice, ast.Slice)
+        if tail and "logprob" in text_of(getattr(given, "value", None)).lower():
+            yield Finding("reward-from-logprob-tail", call)
+            return
 
 
 def _no_end(script: Script) -> Iterator[Finding]:
@@ -120,6 +129,8 @@ def _no_end(script: Script) -> Iterator[Finding]:
     if not ({"Datum"} & script.words and {"weights", "target_tokens"} & script.words):
         return
     whole = " ".join(script.words)
+    if any(_ends_a_line(c) for c in script.calls() if text_of(c.func) == "encode"):
+        return  # a blank line marks the end, as base models are often taught
     if any(mark in whole for mark in _END_MARKS) or "get_renderer" in script.words:
         return
     for node in script.all(ast.BinOp):
@@ -128,6 +139,11 @@ def _no_end(script: Script) -> Iterator[Finding]:
             if kinds == ("ids", "ids"):
                 yield Finding("completion-without-end-token", node)
                 return
+
+
+def _ends_a_line(call: ast.Call) -> bool:
+    return any(isinstance(n, ast.Constant) and str(n.value).endswith("\n")
+               for argument in call.args for n in ast.walk(argument))  # fmt: skip
 
 
 def _foreign_tokenizer(script: Script) -> Iterator[Finding]:

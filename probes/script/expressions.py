@@ -172,15 +172,11 @@ def _named(machine: Machine, node: Any) -> Value:
 
 def _lambda(machine: Machine, node: Any) -> Value:
     # It runs at some other time, if at all: what it does is read, but not put in order.
-    machine.detached += 1
-    try:
-        frame = Frame(machine.frame, None)
-        for parameter in (*node.args.posonlyargs, *node.args.args):
-            frame.names[parameter.arg] = guessed(parameter.arg)
-        with machine.inside(frame):
-            evaluate(machine, node.body)
-    finally:
-        machine.detached -= 1
+    frame = Frame(machine.frame, None)
+    for parameter in (*node.args.posonlyargs, *node.args.args):
+        frame.names[parameter.arg] = guessed(parameter.arg)
+    with machine.inside(frame), machine.uncertain():
+        evaluate(machine, node.body)
     return UNKNOWN
 
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from .machine import Machine
 from .values import FUNCTIONS, LOOPS
 
-
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 
 

@@ -7,31 +7,18 @@ comprehension within the loop), or where its kind is heavy by itself.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
-from .findings import Finding, Script, keyword
+from .findings import COMPREHENSIONS, Finding, Script, keyword
 from .loops import TrainingLoop, calls_in
 from .values import FUNCTIONS, constant, dotted, text_of
+from .word_lists import words
 
-_CONVERSIONS = frozenset(
-    "torch.tensor torch.as_tensor torch.LongTensor torch.FloatTensor np.array np.asarray"
-    " numpy.array numpy.asarray torch.stack".split()
+_LARGE = re.compile(
+    r"all_|batch|data|images?\b|frames|features|embeddings|matrix|pixels|audio|wave|hidden|corpus"
 )
-_JSON = frozenset(
-    "json.loads json.dumps pickle.dumps pickle.loads orjson.dumps orjson.loads copy.deepcopy"
-    " model_dump model_dump_json model_validate".split()
-)
-_REGEX = frozenset("findall finditer sub subn split search match fullmatch".split())
-_NUMPY = frozenset(
-    "dot matmul einsum inner outer tensordot kron sort argsort fft svd eig eigh inv solve convolve"
-    " corrcoef cov lexsort unique".split()
-)
-_TORCH = frozenset(
-    "matmul mm bmm einsum softmax log_softmax cross_entropy topk cdist conv1d linear".split()
-)
-_READERS = frozenset(
-    "read_text read_bytes load_dataset read_csv read_json read_parquet load_from_disk open".split()
-)
+_SMALL = re.compile(r"reward|adv|loss|score|logprob|lp|weight|metric|nll|target|mask|token|ids")
 
 
 def find_loop_work(script: Script, loop: TrainingLoop | None) -> Iterator[Finding]:
@@ -52,23 +39,23 @@ def find_loop_work(script: Script, loop: TrainingLoop | None) -> Iterator[Findin
 def _kind_of_work(script: Script, call: ast.Call, repeated: bool, on_gpu: bool) -> str:
     path, name = dotted(call.func), text_of(call.func)
     root = path.partition(".")[0]
-    if path in _CONVERSIONS or (name == "tolist" and not call.args):
-        return "list-tensor-conversion-in-loop" if repeated and _is_large(call) else ""
-    if path in _JSON or (name in _JSON and path != name):
+    if path in words("conversions") or (name == "tolist" and not call.args):
+        return "list-tensor-conversion-in-loop" if _is_large(call) else ""
+    if path in words("json") or (name in words("json") and path != name):
         return "json-or-pickle-in-loop" if repeated else ""
     if path in ("json.load", "pickle.load"):
         return "file-read-in-loop"
-    if root == "re" and name in _REGEX:
+    if root == "re" and name in words("regex"):
         return "heavy-regex-in-loop" if repeated else ""
-    if root in ("np", "numpy") and name in _NUMPY:
+    if root in ("np", "numpy") and name in words("numpy"):
         return "numpy-in-loop"
-    if name in _TORCH and root in ("torch", "F", "nn"):
+    if name in words("torch") and root in ("torch", "F", "nn"):
         return "torch-gpu-in-loop" if on_gpu else "torch-cpu-in-loop"
     if _on_gpu(call):
         return "torch-gpu-in-loop"
     if _tokenizes(script, call):
         return "tokenizing-in-loop" if repeated or name == "batch_encode_plus" else ""
-    return "file-read-in-loop" if name in _READERS and _reads(call, path, name) else ""
+    return "file-read-in-loop" if name in words("readers") and _reads(call, path, name) else ""
 
 
 def _repeated_calls(script: Script, loop: TrainingLoop, calls: list[ast.Call]) -> set[int]:
@@ -83,20 +70,22 @@ def _repeated_calls(script: Script, loop: TrainingLoop, calls: list[ast.Call]) -
     functions = {text_of(c.func) for c in calls if id(c) in direct}
     for call in calls:
         function = script.function_of(call)
-        if isinstance(function, FUNCTIONS) and id(function) not in around:
-            if function.name in functions:
-                direct.add(id(call))
+        if isinstance(function, FUNCTIONS) and function.name in functions:
+            direct.add(id(call))
     return direct
 
 
 def _is_large(call: ast.Call) -> bool:
-    """Not a literal, a single number or a flag."""
-    if not call.args:
-        return True
-    given = call.args[0]
-    return not isinstance(given, (ast.Constant, ast.List, ast.Tuple)) or any(
-        isinstance(part, ast.Starred) for part in getattr(given, "elts", [])
-    )
+    """Whether a conversion takes a whole batch, data set, picture or the like. Tokens, rewards and
+    log-probabilities of single examples, which every loop converts, are small."""
+    given = call.args[0] if call.args else getattr(call.func, "value", None)
+    if given is None:
+        return False
+    nodes = list(ast.walk(given))
+    names = [text_of(n) for n in nodes if isinstance(n, (ast.Name, ast.Attribute))]
+    if any(_SMALL.search(name) for name in names):
+        return False
+    return any(isinstance(n, COMPREHENSIONS) for n in nodes) or any(map(_LARGE.match, names))
 
 
 def _on_gpu(call: ast.Call) -> bool:

@@ -61,6 +61,7 @@ class Machine:
         self.unresolved_waits: list[ast.AST] = []
         self.loops: tuple[ast.AST, ...] = ()
         self.called_in: dict[FunctionNode, set[ast.AST]] = {}
+        self.stopped = False
         self.unsure = 0
         self.detached = 0
         self.run_function: Callable[[Machine, Value, list[Value], dict[str, Value]], Value] = (
@@ -100,8 +101,11 @@ class Machine:
             raise BudgetError
         self.events.append(
             Event(what, op, uid, node, style, self.path, not self.unsure,
-                  self.frame.is_async, self.detached > 0, self.loops)
+                  self._in_async(), self.detached > 0, self.loops)
         )  # fmt: skip
+
+    def _in_async(self) -> bool:
+        return any(isinstance(function, ast.AsyncFunctionDef) for function in self.stack)
 
     def events_break(self) -> None:
         """What follows is read on its own: its order to what came before is not known."""

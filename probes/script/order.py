@@ -69,8 +69,10 @@ def _early_waits(trace: list[Event]) -> Iterator[ast.AST]:
         if any(other.op == "optim_step" for other in after):
             continue
         alone = not any(o.op in BACKWARD and not exclusive(o, event) for o in flying.values())
-        following = next((e for e in trace[index + 1 :] if e.what == "submit"
-                          and not exclusive(e, event) and not exclusive(e, waited)), None)  # fmt: skip
+        later = (e for e in trace[index + 1 :] if e.what == "submit")
+        following = next(
+            (e for e in later if not exclusive(e, event) and not exclusive(e, waited)), None
+        )
         if following and (following.op == "optim_step" or alone):
             yield event.node
 

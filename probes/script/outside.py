@@ -9,6 +9,7 @@ from typing import NamedTuple
 from .data_code import literal
 from .findings import Finding, Script, argument, keyword
 from .values import FUNCTIONS, LOOPS, constant, dotted, text_of
+from .word_lists import words
 
 _TYPES = {"weights": "state", "sampler_weights": "sampler", "external_weights": "external"}
 _SAVES = {
@@ -16,13 +17,6 @@ _SAVES = {
     "save_weights_for_sampler": "sampler_weights",
     "save_weights_external": "external_weights",
 }
-_RESUMES = frozenset(
-    "create_training_client_from_state create_training_client_from_state_with_optimizer load_state"
-    " load_state_with_optimizer".split()
-)
-_TEMPLATES = frozenset(
-    "apply_chat_template get_renderer build_generation_prompt chat messages llm_chat".split()
-)
 _RETRIERS = frozenset({"retry", "backoff", "on_exception", "tenacity", "retrying"})
 
 
@@ -42,7 +36,7 @@ def find_checkpoints(script: Script) -> Iterator[Checkpoint]:
         name = text_of(call.func).removesuffix("_async")
         if name == "create_sampling_client":
             given, used_for = keyword(call, "model_path"), "sampling"
-        elif name in _RESUMES:
+        elif name in words("resumes"):
             given, used_for = argument(call, "path", 0), "resume"
         elif name == "download" and keyword(call, "tinker_path") is not None:
             given, used_for = keyword(call, "tinker_path"), "export"
@@ -130,13 +124,16 @@ def _download(script: Script) -> Iterator[Finding]:
 def _raw_prompt(script: Script) -> Iterator[Finding]:
     """An exported model that generates from plain text."""
     local = {"AutoModelForCausalLM", "LLM", "PeftModel"} & script.words
-    if not local or _TEMPLATES & script.words or "build_hf_model" in script.words:
+    if (
+        not (local and {"tokenizer", "tok", "LLM"} & script.words)
+        or words("templates") & script.words
+        or "build_hf_model" in script.words
+    ):
         return
     for call in script.calls():
         if text_of(call.func) == "generate" and isinstance(call.func, ast.Attribute):
-            if {"tokenizer", "tok", "LLM"} & script.words:
-                yield Finding("raw-prompt-inference", call)
-                return
+            yield Finding("raw-prompt-inference", call)
+            return
 
 
 def _sdk_events(script: Script) -> set[int]:
@@ -177,10 +174,14 @@ def _own_timeout(script: Script) -> Iterator[Finding]:
             return
         owner = getattr(call.func, "value", None)
         given = keyword(call, "timeout") or (call.args[0] if call.args else None)
-        if name in ("result", "result_async") and script.machine.kind(owner) in kinds and given:
-            if not (isinstance(given, ast.Constant) and given.value is None):
-                yield Finding("own-timeout-around-sdk", call)
-                return
+        limited = given is not None and not _is_none(given)
+        if name in ("result", "result_async") and script.machine.kind(owner) in kinds and limited:
+            yield Finding("own-timeout-around-sdk", call)
+            return
+
+
+def _is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _chunk_lists(script: Script) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from .findings import Finding, Script, argument, keyword
 from .values import constant, text_of
+from .word_lists import words
 
 # Two sides of a conversation, or the control tokens of a family, written out by hand.
 _CONTROL = re.compile(
@@ -16,10 +17,6 @@ _CONTROL = re.compile(
 )
 _ROLES = (("User:", "Assistant:"), ("Human:", "Assistant:"), ("### Instruction", "### Response"),
           ("USER:", "ASSISTANT:"), ("Q:", "A:"), ("user:", "assistant:"))  # fmt: skip
-_SHOWN = frozenset(
-    "print info debug warning error log write input ValueError RuntimeError split add_argument"
-    " critical exception".split()
-)
 _TOOL_KEYS = frozenset({"tool_calls", "tool_call_id"})
 
 
@@ -132,7 +129,7 @@ def _joins_role_and_content(node: ast.JoinedStr) -> bool:
 def _is_shown(script: Script, node: ast.AST) -> bool:
     above = script.parents.get(id(node))
     while above is not None and isinstance(above, ast.expr):
-        if isinstance(above, ast.Call) and text_of(above.func) in _SHOWN:
+        if isinstance(above, ast.Call) and text_of(above.func) in words("shown"):
             return True
         above = script.parents.get(id(above))
     return isinstance(above, (ast.Raise, ast.Assert))

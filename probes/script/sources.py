@@ -152,8 +152,9 @@ def parse(source: Source) -> tuple[ast.Module, list[Problem], bool]:
             last = source.places[min(end, len(source.places)) - 1]
             lost = f"lines {source.places[start].line} to {last.line} are not read"
             where = f"{source.name}:cell {place.cell}" if place.cell else source.name
-            problems.append(Problem("MM451", f"this is not valid Python: {part.reason}; {lost}",
-                                    Location(where, place.line), "correct it, then read again"))  # fmt: skip
+            message = f"this is not valid Python: {part.reason}; {lost}"
+            at = Location(where, place.line)
+            problems.append(Problem("MM451", message, at, "correct it, then read again"))
     return ast.Module(body, []), problems, False
 
 

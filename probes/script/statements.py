@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .expressions import assign, element, evaluate
 from .machine import MAX_CALLS, BudgetError, Frame, Machine, guessed
-from .values import FUNCTIONS, MAKERS, UNKNOWN, FunctionNode, Value
+from .values import FUNCTIONS, MAKERS, UNKNOWN, FunctionNode, Value, text_of
+from .word_lists import words
 
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_TYPES = frozenset({"ServiceClient", "TrainingClient", "SamplingClient", "RestClient", "APIFuture"})
 
 
 def follow(tree: ast.Module) -> tuple[Machine, bool]:
-    """Read a whole script. The second value is false where it was too large to follow to its end."""
+    """Read a whole script; the second value is false where it was too large to follow."""
     machine = Machine()
     machine.run_function = run_function
     try:
@@ -23,6 +23,7 @@ def follow(tree: ast.Module) -> tuple[Machine, bool]:
         for function, owner in _uncalled(machine, tree):
             _run_alone(machine, function, owner)
     except (BudgetError, RecursionError):
+        machine.stopped = True
         return machine, False
     return machine, True
 
@@ -70,49 +71,52 @@ def _end(machine: Machine, node: Any) -> None:
         evaluate(machine, node.exc)
 
 
-def _statement(machine: Machine, node: Any) -> None:
-    if isinstance(node, FUNCTIONS):
-        machine.frame.names[node.name] = Value("function", node.name, node=node)
-        for default in (*node.args.defaults, *node.args.kw_defaults):
-            if default is not None:
-                evaluate(machine, default)
-    elif isinstance(node, ast.ClassDef):
-        _class(machine, node)
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        _import(machine, node)
-    elif isinstance(node, ast.Assign):
-        value = evaluate(machine, node.value)
-        for target in node.targets:
-            assign(machine, target, value)
-    elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
-        _annotated(machine, node)
-    elif isinstance(node, (ast.For, ast.AsyncFor)):
-        items = evaluate(machine, node.iter)
-        with machine.looping(node):
-            for last in (False, True):
-                assign(machine, node.target, element(items, last))
-                block(machine, node.body)
-        block(machine, node.orelse)
-    elif isinstance(node, ast.While):
-        with machine.looping(node):
-            for _ in range(2):
-                evaluate(machine, node.test)
-                block(machine, node.body)
-        block(machine, node.orelse)
-    elif isinstance(node, (ast.With, ast.AsyncWith)):
-        for item in node.items:
-            value = evaluate(machine, item.context_expr)
-            if item.optional_vars is not None:
-                assign(machine, item.optional_vars, value)
-        block(machine, node.body)
-    elif isinstance(node, (ast.Try, ast.TryStar)):
-        _try(machine, node)
-    elif isinstance(node, ast.Match):
-        _match(machine, node)
-    else:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.expr):
-                evaluate(machine, child)
+def _statement(machine: Machine, node: ast.stmt) -> None:
+    handler = _STATEMENTS.get(type(node))
+    if handler is not None:
+        handler(machine, node)
+        return
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            evaluate(machine, child)
+
+
+def _define(machine: Machine, node: Any) -> None:
+    machine.frame.names[node.name] = Value("function", node.name, node=node)
+    for default in (*node.args.defaults, *node.args.kw_defaults):
+        if default is not None:
+            evaluate(machine, default)
+
+
+def _assign(machine: Machine, node: Any) -> None:
+    value = evaluate(machine, node.value)
+    for target in node.targets:
+        assign(machine, target, value)
+
+
+def _for(machine: Machine, node: Any) -> None:
+    items = evaluate(machine, node.iter)
+    with machine.looping(node):
+        for last in (False, True):
+            assign(machine, node.target, element(items, last))
+            block(machine, node.body)
+    block(machine, node.orelse)
+
+
+def _while(machine: Machine, node: Any) -> None:
+    with machine.looping(node):
+        for _ in range(2):
+            evaluate(machine, node.test)
+            block(machine, node.body)
+    block(machine, node.orelse)
+
+
+def _with(machine: Machine, node: Any) -> None:
+    for item in node.items:
+        value = evaluate(machine, item.context_expr)
+        if item.optional_vars is not None:
+            assign(machine, item.optional_vars, value)
+    block(machine, node.body)
 
 
 def _annotated(machine: Machine, node: Any) -> None:
@@ -136,7 +140,7 @@ def annotated_kind(annotation: ast.AST | None) -> str:
         name = getattr(node, "attr", "") or getattr(node, "id", "")
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             name = node.value.rpartition(".")[2].strip()
-        if name in _TYPES:
+        if name in words("types"):
             return MAKERS[name]
     return ""
 
@@ -240,7 +244,8 @@ def own_nodes(function: ast.AST) -> list[ast.AST]:
 
 
 def _uncalled(machine: Machine, tree: ast.Module) -> list[tuple[FunctionNode, str]]:
-    """Functions and methods with the name of their class, in order; ``__init__`` first."""
+    """Functions and methods with the name of their class, ``__init__`` first. Those that the
+    script itself calls come last: they are read where they are called, if possible."""
     found: list[tuple[FunctionNode, str]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
@@ -249,6 +254,8 @@ def _uncalled(machine: Machine, tree: ast.Module) -> list[tuple[FunctionNode, st
             found.extend((method, node.name) for method in methods)
         elif isinstance(node, (ast.Module, *FUNCTIONS)):
             found.extend((n, "") for n in node.body if isinstance(n, FUNCTIONS))
+    called = {text_of(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
+    found.sort(key=lambda pair: pair[0].name in called)
     return found
 
 
@@ -264,3 +271,23 @@ def _run_alone(machine: Machine, node: FunctionNode, owner: str) -> None:
         run_function(machine, value, [], {})
     finally:
         machine.detached -= detached
+
+
+_STATEMENTS: dict[type[ast.stmt], Callable[[Machine, Any], None]] = {
+    ast.FunctionDef: _define,
+    ast.AsyncFunctionDef: _define,
+    ast.ClassDef: _class,
+    ast.Import: _import,
+    ast.ImportFrom: _import,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _annotated,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Try: _try,
+    ast.TryStar: _try,
+    ast.Match: _match,
+}

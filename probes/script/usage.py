@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from .findings import COMPREHENSIONS, Finding, Script, argument, keyword
 from .loops import TrainingLoop, calls_in, client_escapes, is_toy
 from .values import BACKWARD, LOOPS, constant, dotted, text_of
+from .word_lists import words
 
 _COOKBOOK = re.compile(r"tinker_cookbook\.(supervised|rl)\.train\.(main|Config)\Z")
 _LOGS = re.compile(
@@ -17,9 +18,6 @@ _LOGS = re.compile(
 )
 _SAVES = re.compile(r"save|checkpoint|ckpt")
 _SAMPLES = re.compile(r"sampl|eval|generat|rollout|valid|test")
-_SHUFFLES = frozenset(
-    "shuffle shuffled permutation randperm random rng RandomSampler randint choices".split()
-)
 
 
 def find_usage(script: Script, loop: TrainingLoop | None) -> Iterator[Finding]:
@@ -31,7 +29,8 @@ def find_usage(script: Script, loop: TrainingLoop | None) -> Iterator[Finding]:
     if loop is None:
         return
     escapes = client_escapes(script, loop.outer_nodes)
-    if not escapes:
+    makes = any(e.op.startswith("create_") for e in script.machine.events if e.what == "submit")
+    if makes and not escapes:
         yield from _optimizer(script, loop)
         yield from _looked_after(script, loop)
     yield from _batches(script, loop)
@@ -207,9 +206,9 @@ def _batches(script: Script, loop: TrainingLoop) -> Iterator[Finding]:
     data = argument(call, "data", 0) if call is not None else None
     direct = bool(backward) and backward[0].loops and backward[0].loops[-1] is loop.step
     optim = any(e.op == "optim_step" for e in loop.events)
-    if isinstance(data, ast.List) and len(data.elts) == 1 and direct and optim:
-        if not isinstance(data.elts[0], ast.Starred):
-            yield Finding("single-datum-step", call)
+    one = data.elts if isinstance(data, ast.List) and len(data.elts) == 1 else []
+    if direct and optim and any(not isinstance(datum, ast.Starred) for datum in one):
+        yield Finding("single-datum-step", call)
     if isinstance(data, ast.Name) and call is not None:
         yield from _empty(script, call, data.id)
     yield from _one_prompt(script, loop)
@@ -236,6 +235,8 @@ def _one_prompt(script: Script, loop: TrainingLoop) -> Iterator[Finding]:
     for event in loop.events:
         if event.what != "submit" or event.op != "sample" or backward is None:
             continue
+        if event.detached:
+            continue
         same = event.loops == backward.loops and backward.path[: len(event.path)] == event.path
         around = script.loops_of(event.node)
         alone = not any(isinstance(a, COMPREHENSIONS) for a in around)
@@ -250,17 +251,19 @@ def _order_of_examples(script: Script, loop: TrainingLoop) -> Iterator[Finding]:
     outer = loop.outer
     if outer is loop.step or not isinstance(outer, ast.For) or not script.complete:
         return
-    words = {n.id for part in (outer.target, outer.iter) for n in ast.walk(part)
-             if isinstance(n, ast.Name)}  # fmt: skip
-    if not any("epoch" in word.lower() for word in words) or _SHUFFLES & script.words:
+    parts = (*ast.walk(outer.target), *ast.walk(outer.iter))
+    epochs = any(isinstance(n, ast.Name) and "epoch" in n.id.lower() for n in parts)
+    if not epochs or words("shuffles") & script.words or _is_seeded(script):
         return
     counts = [constant(a) for a in getattr(outer.iter, "args", [])]
-    if counts[-1:] == [1] or keyword_shuffle(script):
-        return
-    yield Finding("no-shuffle", outer)
+    if counts[-1:] != [1]:
+        yield Finding("no-shuffle", outer)
 
 
-def keyword_shuffle(script: Script) -> bool:
+def _is_seeded(script: Script) -> bool:
     """Whether some call is given ``shuffle=`` or a seed, so that others shuffle."""
-    return any(keyword(c, "shuffle") is not None or keyword(c, "seed") is not None
-               for c in script.calls() if text_of(c.func) != "create_lora_training_client")  # fmt: skip
+    return any(
+        keyword(c, "shuffle") is not None or keyword(c, "seed") is not None
+        for c in script.calls()
+        if text_of(c.func) != "create_lora_training_client"
+    )

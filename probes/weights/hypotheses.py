@@ -180,9 +180,12 @@ class Updates:
         self, pieces: list[Piece] | tuple[Piece, ...], matrix: int, rows: Any, way: Way,
         natural: bool,
     ) -> Any:  # fmt: skip
+        import numpy as np
+
         here = [piece for piece in pieces if piece.expert in (None, matrix)]
         if not here:
-            return 0
+            lora = self._target.pieces[0].lora
+            return np.zeros((len(rows), lora.columns if natural else lora.rows), np.float32)
         total = self._product(here[0], matrix, rows, way, natural)
         for piece in here[1:]:
             total = total + self._product(piece, matrix, rows, way, natural)

@@ -12,7 +12,7 @@ from typing import Any
 from .hypotheses import RIGHT, Way
 from .number_formats import as_float32, rounding_energy
 from .pairs import Pair, row_numbers
-from .sampling import Block
+from .sampling import PLACES, Block
 
 # The change may exceed a low-dimensional one by so many times the expected rounding.
 ROUNDING_TIMES = 3.0
@@ -20,11 +20,14 @@ ROUNDING_TIMES = 3.0
 VISIBLE_TIMES = 4.0
 # Share of a change beyond chance that lies in a row space, from which on it counts as inside.
 INSIDE = 0.5
-ROW_SIZE_ERROR = 0.1
-_ROWS_AT_ONCE = 4_096
+# Rows at other places are as long as they were, but for rounding.
+ROW_SIZE_ERROR = 0.03
+# Only up to this many elements are all rows of a matrix read for that.
+MAX_MATRIX = 2**26
+_AT_ONCE = 2**20
 
 
-def name_stranger(pair: Pair, blocks: list[Block], foreign_base: bool) -> str:
+def name_stranger(pair: Pair, matrix: int, foreign_base: bool) -> str:
     """The signature of a change that is not this adapter's; ``foreign_base`` says that tensors
     without any update differ from the base too."""
     import numpy as np
@@ -32,7 +35,7 @@ def name_stranger(pair: Pair, blocks: list[Block], foreign_base: bool) -> str:
     if foreign_base:
         return "wrong-base"
     rank = _rank(pair)
-    change, update, energy = _sample(pair, blocks, rank)
+    change, update, energy = _sample(pair, matrix, rank)
     if change is None:
         return "other"
     total = float(np.sum(np.square(change)))
@@ -40,16 +43,16 @@ def name_stranger(pair: Pair, blocks: list[Block], foreign_base: bool) -> str:
     tail = float(np.sum(values[rank:] ** 2))
     if len(values) <= rank or total < VISIBLE_TIMES * energy or tail > ROUNDING_TIMES * energy:
         return "other"
-    if _inside(change, update) > INSIDE and _has_its_row_sizes(pair, blocks, change, update):
+    if _inside(change, update) > INSIDE and _has_its_row_sizes(pair, matrix, update):
         return "split-rows" if pair.target.pieces[0].part == "rows" else "other"
     return "wrong-adapter"
 
 
-def is_other_update(pair: Pair, blocks: list[Block], way: Way) -> bool:
+def is_other_update(pair: Pair, matrix: int, way: Way) -> bool:
     """Whether what a way leaves unexplained is an update of its own and not rounding: rounding
     errors point in all directions, another checkpoint differs in those of the adapter."""
-    change, _, _ = _sample(pair, blocks, _rank(pair))
-    _, update, _ = _sample(pair, blocks, _rank(pair), way)
+    change, _, _ = _sample(pair, matrix, _rank(pair))
+    _, update, _ = _sample(pair, matrix, _rank(pair), way)
     if change is None or update is None:
         return False
     return _inside(change - update, update) > INSIDE
@@ -63,27 +66,32 @@ def _rank(pair: Pair) -> int:
     return pieces[0].lora.rank * (2 if pair.target.is_fused else 1)
 
 
-def _sample(pair: Pair, blocks: list[Block], rank: int, way: Way = RIGHT) -> tuple[Any, Any, float]:
+def _sample(pair: Pair, matrix: int, rank: int, way: Way = RIGHT) -> tuple[Any, Any, float]:
     """Rows of one matrix: the change in float64, the update of a way, and the rounding energy;
     None instead of arrays where numbers are not finite."""
     import numpy as np
 
-    wanted = max(64, 4 * rank)
-    same = [block for block in blocks if block.matrix == blocks[0].matrix]
-    each = -(-wanted // len(same))
     changes, updates, energy = [], [], 0.0
-    for block in same:
+    for block in _some_rows(matrix, pair.base.matrices[1], max(64, 4 * rank)):
         base, _, stored = pair.read(block)
-        ours = as_float32(stored, pair.dtype)[:each]
-        rows = row_numbers(block)[:each]
-        changes.append(ours.astype(np.float64) - base[:each])
-        updates.append(pair.updates.update(way, block.matrix, rows))
+        ours = as_float32(stored, pair.dtype)
+        changes.append(ours.astype(np.float64) - base)
+        updates.append(pair.updates.update(way, matrix, row_numbers(block)))
         if np.isfinite(ours).all():
             energy += rounding_energy(ours, pair.dtype)
     change, update = np.concatenate(changes), np.concatenate(updates).astype(np.float64)
     if not (np.isfinite(change).all() and np.isfinite(update).all()):
         return None, None, 0.0
     return change, update, energy
+
+
+def _some_rows(matrix: int, height: int, wanted: int) -> list[Block]:
+    """About ``wanted`` rows of a matrix in evenly spread runs."""
+    if wanted >= height:
+        return [Block(matrix, 0, height)]
+    each = -(-wanted // PLACES)
+    starts = sorted({(height - each) * place // (PLACES - 1) for place in range(PLACES)})
+    return [Block(matrix, start, start + each) for start in starts]
 
 
 def _inside(change: Any, update: Any) -> float:
@@ -100,19 +108,22 @@ def _inside(change: Any, update: Any) -> float:
     return float((share - dimensions) / (1 - dimensions))
 
 
-def _has_its_row_sizes(pair: Pair, blocks: list[Block], change: Any, update: Any) -> bool:
+def _has_its_row_sizes(pair: Pair, matrix: int, update: Any) -> bool:
     """Whether the rows of the change are as long as those of the whole update, in any order."""
     import numpy as np
 
+    _, height, width = pair.base.matrices
+    if height * width > MAX_MATRIX:
+        return False
     _, sizes, directions = np.linalg.svd(update, full_matrices=False)
-    basis = directions[sizes > 1e-5 * sizes.max(initial=0.0)]
-    matrix, height = blocks[0].matrix, pair.base.matrices[1]
-    lengths = [
-        np.linalg.norm(pair.updates.update(RIGHT, matrix, np.arange(first, last)), axis=1)
-        for first in range(0, height, _ROWS_AT_ONCE)
-        for last in (min(height, first + _ROWS_AT_ONCE),)
-    ]
-    steps = (0.1, 0.25, 0.5, 0.75, 0.9)
-    mine = np.quantile(np.linalg.norm(change @ basis.T, axis=1), steps)
-    theirs = np.quantile(np.concatenate(lengths), steps)
-    return bool(np.all(np.abs(mine - theirs) <= ROW_SIZE_ERROR * np.abs(theirs)))
+    basis = directions[sizes > 1e-5 * sizes.max(initial=0.0)].T
+    step = max(1, _AT_ONCE // width)
+    mine, theirs = [], []
+    for first in range(0, height, step):
+        block = Block(matrix, first, min(height, first + step))
+        base, _, stored = pair.read(block)
+        mine.append(np.linalg.norm((as_float32(stored, pair.dtype) - base) @ basis, axis=1))
+        right = pair.updates.update(RIGHT, matrix, row_numbers(block))
+        theirs.append(np.linalg.norm(right, axis=1))
+    ours, expected = np.sort(np.concatenate(mine)), np.sort(np.concatenate(theirs))
+    return float(np.abs(ours - expected).sum()) <= ROW_SIZE_ERROR * float(expected.sum())

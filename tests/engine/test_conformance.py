@@ -5,9 +5,9 @@ A file holds one world and cases about it:
 - ``condition`` with ``truth`` (yes, no, unknown) in each case: one rule asks for the condition, one
   for its negation; neither fires where it is unknown;
 - knowledge (``diagnoses`` by id with what differs from a plain one, ``rules``, ``errors``,
-  ``trees``, ``classifications``, ``parameters``) with what comes out of each case's facts: ``holds``,
-  ``out``, ``derived``, ``conflicting`` are exact sets, ``order`` the exact order of diagnoses,
-  ``confidence``, ``explained_by``, ``messages`` what they say of the ids that they name;
+  ``trees``, ``classifications``, ``parameters``) with what comes out of each case's facts:
+  ``holds``, ``out``, ``derived``, ``conflicting``, ``messages`` are exact sets, ``order`` is the
+  exact order of diagnoses, ``confidence`` and ``explained_by`` tell of the ids that they name;
 - ``problems``: the exact codes with which the compiler refuses, each with a text that it names.
 """
 
@@ -52,8 +52,8 @@ def knowledge(data: Any) -> dict[str, Any]:
             {"id": "t.rule.false", "when": {"not": data["condition"]}, "conclude": ["t.is.false"]},
         ]
     plain = {"title": "t", "severity": "error", "kind": "root-cause", "summary": "s"}
-    files: dict[str, Any] = {"diagnoses": [{"id": name, **plain, **own}
-                                           for name, own in data.get("diagnoses", {}).items()]}  # fmt: skip
+    diagnoses = data.get("diagnoses", {}).items()
+    files: dict[str, Any] = {"diagnoses": [{"id": name, **plain, **own} for name, own in diagnoses]}
     for section in SECTIONS:
         if section in data:
             files[section] = [complete(section, entry) for entry in data[section]]

@@ -13,6 +13,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from modelmedic.engine.kb.conditions import STATISTICS
+
 Draw = random.Random  # given by hypothesis, hence replayed and shrunk
 Flat = dict[str, Any]
 
@@ -39,9 +41,6 @@ FAMILY = {"string": "s", "text": "s", "path": "s", "version": "s", "number": "n"
           "boolean": "f"}  # fmt: skip
 DIAGNOSES = ["t.d.one", "t.d.two", "t.d.three", "t.d.four"]
 CLASSIFICATION, TREES, SYMPTOMS = "t.class.size", ["t.tree.a", "t.tree.b"], ["slow", "wrong"]
-STATS = ["first", "last", "min", "max", "mean", "median", "range", "count", "slope",
-         "first_over_rest", "max_over_median", "last_over_first", "last_minus_first",
-         "last_minus_min", "last_over_min", "stdev_over_mean", "increases_share"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -61,16 +60,14 @@ def chance(draw: Draw, percent: int) -> bool:
 
 
 @st.composite
-def specs(
-    hypothesis_draw: Any, *, negation: bool = True, closed_world: bool = True, seeds: Any = SEEDS
-) -> Spec:
+def specs(hypothesis_draw: Any, *, negation: bool = True, closed_world: bool = True) -> Spec:
     """A world, at will without rules that ask for absence (closed world) or that negate."""
-    draw = hypothesis_draw(seeds)
+    draw = hypothesis_draw(SEEDS)
     kinds = {f"k{n}": _kind(draw) for n in range(draw.randint(1, 3))}
     kinds["k0"]["functional"] = True
     for name in ("d0", "d1"):
         kinds[name] = {**_kind(draw), "derived": True}
-    maker = _Maker(draw, kinds, negation, closed_world)
+    maker = Maker(draw, kinds, negation, closed_world)
     maker.bands = chance(draw, 60)
     files: dict[str, Any] = {"diagnoses": maker.diagnoses(), "rules": maker.rules()}
     if maker.bands:
@@ -99,7 +96,7 @@ def _kind(draw: Draw) -> dict[str, Any]:
     return kind
 
 
-class _Maker:
+class Maker:
     """Makes entries over given kinds."""
 
     def __init__(self, draw: Draw, kinds: Flat, negation: bool, closed_world: bool) -> None:
@@ -143,7 +140,7 @@ class _Maker:
     def _rule(self, number: int) -> Flat:
         bound: dict[str, str] = {}  # variable -> family
         self.level = self.draw.randint(0, 1)
-        parts = [self._pattern(bound, binds=True)]
+        parts = [self._pattern(bound, "binding")]
         if chance(self.draw, 40):
             bound |= {"s0": "s", "n0": "n"}
             parts[0] = {
@@ -186,13 +183,13 @@ class _Maker:
         if choice >= 15 and bound:
             return self._joined(bound)
         if choice <= 3 or depth > 1:
-            return self._pattern(bound, binds=depth == 0)
+            return self._pattern(bound, "nested" if depth else "binding")
         if choice <= 6 and self.negation:
             return {"not": self._negatable(bound, depth)}
         if choice == 7 and self.closed_world:
-            return {"absent": self._pattern(bound, binds=False, closed=True)}
+            return {"absent": self._pattern(bound, "closed")}
         if choice == 8:
-            count: Flat = {"count": self._pattern({}, binds=False, plain=True, closed=True),
+            count: Flat = {"count": self._pattern({}, "counted"),
                            "at_least": self.draw.randint(1, 3)}  # fmt: skip
             return count | ({"distinct": "s"} if chance(self.draw, 40) else {})
         if choice <= 10:
@@ -216,7 +213,19 @@ class _Maker:
             return {key: [self._negatable(bound, 1), self._negatable(bound, 1)]}
         if choice == 3:
             return {"not": self._negatable(bound, depth)}
-        return self._pattern(bound, binds=False, negated=True)
+        return self._pattern(bound, "negated")
+
+    def ground(self) -> Flat:
+        """A condition that may be negated, without variables, over kinds that nobody concludes."""
+        name = pick(self.draw, [n for n, kind in self.kinds.items() if kind["functional"]])
+        kind = self.kinds[name]
+        where = {}
+        for attribute, declared in kind["attributes"].items():
+            if attribute in kind["key"]:
+                where[attribute] = pick(self.draw, TAME[declared["type"]][:2])
+            elif chance(self.draw, 50):
+                where[attribute] = self._test(declared["type"], {}, False, True, False)
+        return {"fact": name, "where": where}
 
     def _joined(self, bound: dict[str, str]) -> Flat:
         """A pattern that a variable joins to another, by equality or by size."""
@@ -239,19 +248,12 @@ class _Maker:
             source["where"] = {"s": pick(self.draw, TAME["string"])}
         bounds = {op: pick(self.draw, [0, 1, 2, 0.5, "@p"])
                   for op in ("lt", "ge") if chance(self.draw, 50)}  # fmt: skip
-        return {"series": source, "stat": pick(self.draw, STATS), **(bounds or {"gt": 1}),
+        return {"series": source, "stat": pick(self.draw, STATISTICS), **(bounds or {"gt": 1}),
                 "min_points": self.draw.randint(1, 3)}  # fmt: skip
 
-    def _pattern(
-        self,
-        bound: dict[str, str],
-        *,
-        binds: bool,
-        negated: bool = False,
-        plain: bool = False,
-        closed: bool = False,
-    ) -> Flat:
-        kinds = self._negated_kinds() if negated or closed else list(self.kinds)
+    def _pattern(self, bound: dict[str, str], role: str) -> Flat:
+        binds, negated, plain = (role == name for name in ("binding", "negated", "counted"))
+        kinds = list(self.kinds) if role in ("binding", "nested") else self._negated_kinds()
         if negated:
             kinds = [name for name in kinds if self.kinds[name]["functional"]] or kinds
         name = pick(self.draw, kinds)
@@ -311,11 +313,8 @@ class _Maker:
     def classifications(self) -> Flat:
         observe = {"fact": pick(self.draw, list(self.kinds)), "where": {}}
         cut, upper = sorted(self.draw.sample([0, 1, 2.5, 10], 2))
-        bands: list[Flat] = [
-            {"label": "low", "to": cut},
-            {"label": "middle", "from": cut, "to": upper},
-            {"label": "high", "from": upper},
-        ]
+        bands: list[Flat] = [{"label": "low", "to": cut}, {"label": "high", "from": upper},
+                             {"label": "middle", "from": cut, "to": upper}]  # fmt: skip
         for band in bands:
             if chance(self.draw, 40):
                 band["conclude"] = [{"diagnosis": pick(self.draw, DIAGNOSES)}]
@@ -331,12 +330,9 @@ class _Maker:
 
     def errors(self) -> Flat:
         matches: list[Flat] = [
-            {"pattern": "a+"},
-            {"template": "a {x} b"},
-            {"exception": ["KeyError"]},
-            {"http_status": [500, 502]},
-            {"pattern": "b", "http_status": [404]},
-        ]
+            {"pattern": "a+"}, {"template": "a {x} b"}, {"exception": ["KeyError"]},
+            {"http_status": [500, 502]}, {"pattern": "b", "http_status": [404]},
+        ]  # fmt: skip
         rows: list[Flat] = []
         for number, match in enumerate(matches):
             causes = [{"diagnosis": pick(self.draw, DIAGNOSES),
@@ -367,39 +363,38 @@ class _Maker:
             return {"conclude": [pick(self.draw, DIAGNOSES)]}
 
         def node(last: bool) -> Flat:
-            asked: Flat = {"ask": "?", "why": "w", "branches": {
-                name: branch(last) for name in ("yes", "no", "unknown")}}  # fmt: skip
+            branches = {name: branch(last) for name in ("yes", "no", "unknown")}
+            asked: Flat = {"ask": "?", "why": "w", "branches": branches}
             if self.negation and chance(self.draw, 60):
                 return asked | {"test": self._negatable({}, 1)}
             asked["branches"]["yes"]["when"] = self._part({}, 1)
             return asked
 
-        return {"id": TREES[number], "title": "t", "root": "first", "nodes": {
-            "first": node(False), "second": node(True)},
-            "symptom": {"name": SYMPTOMS[number], "phrases": ["a", "b", "c"]}}  # fmt: skip
+        symptom = {"name": SYMPTOMS[number], "phrases": ["a", "b", "c"]}
+        nodes = {"first": node(False), "second": node(True)}
+        return {"id": TREES[number], "title": "t", "root": "first", "nodes": nodes,
+                "symptom": symptom}  # fmt: skip
 
 
 @st.composite
-def fact_sets(hypothesis_draw: Any, kinds: Flat, most: int = 12, seeds: Any = SEEDS) -> list[Flat]:
+def fact_sets(hypothesis_draw: Any, kinds: Flat, most: int = 12) -> list[Flat]:
     """Facts in flat form that the vocabulary takes, hostile values among them."""
-    draw = hypothesis_draw(seeds)
+    draw = hypothesis_draw(SEEDS)
     given = [name for name, kind in kinds.items() if not kind.get("derived")]
     made = []
     for _ in range(pick(draw, [2, 0, most // 2, most, most, most, 2 * most])):
         choice = draw.randint(0, 13)
+        known = ["symptom", "answer", "error_message", "http_response"][choice : choice + 1]
         if choice == 0:
-            name = pick(draw, SYMPTOMS)
-            made.append({"kind": "symptom", "name": name, "present": chance(draw, 80)})
+            made.append({"name": pick(draw, SYMPTOMS), "present": chance(draw, 80)})
         elif choice == 1:
             question = f"{pick(draw, TREES)}/{pick(draw, ['first', 'second'])}"
-            made.append({"kind": "answer", "question": question,
-                         "value": pick(draw, ["yes", "no", "unknown", "other"])})  # fmt: skip
+            made.append({"question": question, "value": pick(draw, ["yes", "no", "unknown", "-"])})
         elif choice == 2:
             text = pick(draw, [*TEXTS, "a x b", "a\n  b", "aaac"])
-            made.append({"kind": "error_message", "text": text,
-                         "exception": pick(draw, ["KeyError", "ValueError"])})  # fmt: skip
+            made.append({"text": text, "exception": pick(draw, ["KeyError", "ValueError"])})
         elif choice == 3:
-            made.append({"kind": "http_response", "status": pick(draw, [200, 404, 500, 502])})
+            made.append({"status": pick(draw, [200, 404, 500, 502])})
         elif choice == 4 and made:
             made.append(dict(pick(draw, made)))
         else:

@@ -166,7 +166,46 @@ class Words:
 
 
 _SMALL = frozenset(
-    ["a", "an", "and", "are", "at", "be", "but", "by", "do", "does", "for", "from", "has", "i", "in", "is", "it", "its", "my", "no", "not", "of", "on", "or", "our", "so", "that", "the", "then", "there", "this", "to", "too", "was", "we", "what", "when", "with"]
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "at",
+        "be",
+        "but",
+        "by",
+        "do",
+        "does",
+        "for",
+        "from",
+        "has",
+        "i",
+        "in",
+        "is",
+        "it",
+        "its",
+        "my",
+        "no",
+        "not",
+        "of",
+        "on",
+        "or",
+        "our",
+        "so",
+        "that",
+        "the",
+        "then",
+        "there",
+        "this",
+        "to",
+        "too",
+        "was",
+        "we",
+        "what",
+        "when",
+        "with",
+    ]
 )
 
 

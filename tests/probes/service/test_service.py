@@ -346,7 +346,7 @@ def test_without_the_training_client(vocabulary):
 
 
 def test_calls_that_fail_now_and_then_are_counted(vocabulary):
-    class Flaky(Service):
+    class Flaky(Service):  # type: ignore[misc]
         def answer(self, handler, body):
             self.faults = {"get_server_capabilities": 503} if len(self.requests) % 2 else {}
             super().answer(handler, body)

@@ -1,0 +1,14 @@
+"""Gradient accumulation that waits for every part."""
+import tinker
+from tinker import types
+
+service_client = tinker.ServiceClient()
+training_client = service_client.create_lora_training_client(base_model="Qwen/Qwen3-8B", rank=32).result()
+
+for step, batch in enumerate(batches):
+    for part in batch:
+        future = training_client.forward_backward(part, "cross_entropy")
+        print(future.result().metrics)
+    training_client.optim_step(types.AdamParams(learning_rate=1e-4)).result()
+    training_client.save_state(f"step-{step}").result()
+    sampler = training_client.save_weights_and_get_sampling_client().result()
