@@ -5,7 +5,6 @@ A path is ``tinker://<run-id>/<weights|sampler_weights|external_weights>/<name>`
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +23,7 @@ MAX_PATH = 500
 _TYPES = {"weights": "state", "sampler_weights": "sampler", "external_weights": "external"}
 _START = b"tinker:/"
 # Ends at blanks, quotes and brackets; f-string and shell placeholders are part of the path.
-_PATH = re.compile(r"tinker:/{1,3}(?:\{[^{}\s]*\}|\$\{[^{}\s]*\}|<[\w .-]*>|[^\s\"'`<>()\[\]{}|\\,;])*")
+_PATH = re.compile(r"tinker:/{1,3}(?:\{[^{}\s]*\}|<[\w .-]*>|[^\s\"'`<>()\[\]{}|\\,;])*")
 _SENTENCE_END = ".:!?"
 _PLACEHOLDER = re.compile(r"[{}<>$*]|\.\.\.|…")
 # The call around a path in code tells what the path is for.
@@ -55,7 +54,7 @@ def gather_checkpoints(path: Path | str, vocabulary: Vocabulary) -> Outcome:
     MM480 paths were left out, MM481 there is none in the file.
     """
     path = Path(path)
-    collector = Collector(vocabulary, "probe:checkpoints")
+    collector = Collector(vocabulary, "probe:checkpoint")
     try:
         listed = looks_like_checkpoint_list(_head(path))
         count = (add_listed if listed else _add_named)(collector, path)
@@ -63,8 +62,8 @@ def gather_checkpoints(path: Path | str, vocabulary: Vocabulary) -> Outcome:
         collector.extend(error.problems)
         return collector.outcome()
     if not count:
-        hint = "give a script, a log or checkpoints.jsonl"
-        collector.problem("MM481", "no tinker:// path stands in the file", Location(str(path)), hint)
+        where, hint = Location(str(path)), "give a script, a log or checkpoints.jsonl"
+        collector.problem("MM481", "no tinker:// path stands in the file", where, hint)
     return collector.outcome()
 
 

@@ -13,10 +13,9 @@ from .bounded_files import read_lines
 from .checkpoint_paths import add_listed
 from .metrics_config import RunConfig, add_config
 from .metrics_courses import add_courses
+from .metrics_spans import Spans, looks_like_spans, read_spans, table_of
 from .metrics_steps import Timing
-from .metrics_tables import (
-    Spans, Table, looks_like_spans, looks_like_table, read_spans, read_table, table_of,
-)  # fmt: skip
+from .metrics_tables import Table, looks_like_table, read_table
 from .metrics_timing import add_timing
 from .outcome import Collector, Outcome
 
@@ -90,9 +89,7 @@ def _add_folder(collector: Collector, folder: Path) -> None:
         _add_record(collector, folder, table, config, saves, told)
 
 
-def _add_run(
-    collector: Collector, table: Table, spans: Spans | None, config: RunConfig
-) -> int:
+def _add_run(collector: Collector, table: Table, spans: Spans | None, config: RunConfig) -> int:
     """Add what one table says; returns how many losses and rewards it has."""
     collector.extend(table.problems)
     if not table.rows:
@@ -122,7 +119,12 @@ def _is_known_loop(timing: Timing, config: RunConfig) -> bool:
 
 
 def _add_record(
-    collector: Collector, folder: Path, table: Table, config: RunConfig, saves: int | None, told: int
+    collector: Collector,
+    folder: Path,
+    table: Table,
+    config: RunConfig,
+    saves: int | None,
+    told: int,
 ) -> None:
     """The ``run_record``: what can be counted; what cannot be known is left out."""
     last = table.rows[-1].values

@@ -33,7 +33,7 @@ _NUMBERS = {
 } | {"kl_penalty_coef": "kl_coef", "batch_size": "batch_size"}  # fmt: skip
 _TEXTS = ("loss_fn", "lr_schedule")
 # Recipes whose loop is that of SFT or RL but whose purpose, and so whose usual settings, differ.
-_OTHER_PURPOSE = re.compile(r"distil|rlhf|dpo|preference|reward|self_?play|arena|game|judge|evaluat")
+_OTHER_PURPOSE = re.compile(r"distil|rlhf|dpo|preference|reward|self_?play|arena|judge|evaluat")
 
 
 class RunConfig(NamedTuple):
@@ -93,7 +93,8 @@ class _Config:
             self._collector.add("renderer", self._at("model_name"), model=model,
                                 name=self._text_of("renderer_name"))  # fmt: skip
         self._add_workload(is_rl)
-        trackers = [self._top[key] for key in ("wandb_project", "neptune_project") if key in self._top]
+        named = ("wandb_project", "neptune_project")
+        trackers = [self._top[key] for key in named if key in self._top]
         tracker = any(trackers) if trackers else None
         return RunConfig(numbers.get("submit_ahead"), numbers.get("num_epochs"), tracker)
 

@@ -26,8 +26,8 @@ _ROLES = (
 )
 _PATTERNS = [(role, re.compile(pattern + r"\Z")) for role, pattern in _ROLES]
 # Counters of the loop itself, with no course worth telling.
-_COUNTERS = re.compile(r"(epoch|progress|progress/.*|batch|tokens/cumulative/.*|_runtime|_timestamp|"
-                       r"timestamp|timing/.*)\Z")  # fmt: skip
+_COUNTERS = re.compile(r"(epoch|progress|progress/.*|batch|tokens/cumulative/.*|_runtime|"
+                       r"_?timestamp)\Z")  # fmt: skip
 
 
 def role_of(name: str) -> str:
@@ -43,7 +43,8 @@ def add_courses(collector: Collector, table: Table) -> int:
     ``count`` includes the others, ``non_finite`` tells how many these are.
     """
     names = dict.fromkeys(name for row in table.rows for name in row.values)
-    ranked = sorted((n for n in names if not _COUNTERS.match(n)), key=lambda n: role_of(n) == "other")
+    told_of = (name for name in names if not _COUNTERS.match(name))
+    ranked = sorted(told_of, key=lambda name: role_of(name) == "other")
     if len(ranked) > MAX_METRICS:
         text = f"{len(ranked):,} metrics; {MAX_METRICS} are kept, those with a known role first"
         collector.problem("MM451", text, Location(table.name))

@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .metrics_tables import MetricRow, Span, Spans, Table
+from .metrics_spans import Span, Spans
+from .metrics_tables import MetricRow, Table
 from .series_statistics import Levels, length, levels, median, union
 
 HANDED_OVER = ("forward_backward_async", "forward_backward", "optim_step_async", "optim_step")
@@ -146,5 +147,3 @@ def _overlaps(spans: Spans) -> bool | None:
         return None
     share = sum(verdicts) / len(verdicts)
     return True if share >= _AGREE else False if share <= 1 - _AGREE else None
-
-

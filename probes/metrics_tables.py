@@ -1,4 +1,4 @@
-"""Tables of numbers by training step: metrics.jsonl, plain JSONL, CSV, and timing spans.
+"""Tables of numbers by training step: metrics.jsonl, plain JSONL, CSV.
 
 The cookbook's timing keys come in two generations (``time/forward_backward_async`` and
 ``time/forward_backward``) and two forms: ``time/<name>`` for one call in a step, else
@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..facts.problems import Location, Problem
 from .bounded_files import Ending, LineProblems, decode, first_value, read_lines, read_rows
-from .series_statistics import Interval
 
 MAX_BYTES = 200_000_000
 MAX_ROWS = 100_000
 MAX_VALUES = 3_000_000
-MAX_SPANS = 2_000_000
 STEP_KEYS = ("step", "_step", "global_step", "iteration", "progress/batch")
 _PREFIX = "time/"
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "-inf": -math.inf,
@@ -34,7 +32,7 @@ class Call(NamedTuple):
     """The calls of one operation in one step, times in seconds."""
 
     total: float
-    count: int
+    times: int
     longest: float
 
 
@@ -54,22 +52,6 @@ class Table:
 
     name: str
     rows: list[MetricRow]
-    problems: list[Problem]
-
-
-class Span(NamedTuple):
-    """A named stretch of time within a step, in seconds since the first span of the step."""
-
-    name: str
-    at: Interval
-
-
-@dataclass(slots=True)
-class Spans:
-    """Spans by step."""
-
-    name: str
-    steps: dict[int, list[Span]]
     problems: list[Problem]
 
 
@@ -107,7 +89,7 @@ class _Rows:
         self._values = 0
 
     def take(self, number: int, values: Mapping[str, float]) -> bool:
-        step = next((_step(values[key]) for key in STEP_KEYS if key in values), None)
+        step = next((step_of(values[key]) for key in STEP_KEYS if key in values), None)
         self._values += len(values)
         if len(self.by_step) + len(self.loose) >= MAX_ROWS or self._values > MAX_VALUES:
             self.full = True
@@ -129,7 +111,8 @@ class _Rows:
         return rows
 
 
-def _step(value: float) -> int | None:
+def step_of(value: float) -> int | None:
+    """The number of a step, or None for what cannot be one."""
     usable = math.isfinite(value) and 0 <= value < 2**53 and value == int(value)
     return int(value) if usable else None
 
@@ -144,11 +127,11 @@ def _json_rows(
         elif not isinstance(row.value, dict):
             bad.add(row.number, "the line is no JSON object")
         else:
-            found = ((key, _number(value)) for key, value in row.value.items())
+            found = ((key, number_of(value)) for key, value in row.value.items())
             yield row.number, {key: value for key, value in found if value is not None}
 
 
-def _number(value: Any) -> float | None:
+def number_of(value: Any) -> float | None:
     """A JSON value as a number; NaN and infinity also where they are written as text."""
     if isinstance(value, bool):
         return None
@@ -194,7 +177,7 @@ def _csv_rows(
 
 def _cell(text: str) -> float | None:
     try:
-        return _number(float(text)) if text.strip() else None
+        return number_of(float(text)) if text.strip() else None
     except ValueError:
         return None
 
@@ -217,78 +200,11 @@ def _calls(values: Mapping[str, float]) -> dict[str, Call]:
     return calls
 
 
-def read_spans(path: Path) -> Spans:
-    """The spans of timing_spans.jsonl. Raises MM440 where the file cannot be read."""
-    ending = Ending()
-    bad = LineProblems(path, "its spans are left out")
-    steps: dict[int, list[Span]] = {}
-    total, full = 0, False
-    for row in read_rows(path, MAX_BYTES, ending):
-        found = _spans_of(row.value)
-        if row.error or found is None:
-            bad.add(row.number, row.error or "the line has no step with spans")
-            continue
-        total += len(found[1])
-        if total > MAX_SPANS:
-            full = True
-            break
-        steps[found[0]] = found[1]
-    problems = bad.all()
-    if ending.cut or full:
-        text = f"the file is long: what follows its first {len(steps):,} steps is left out"
-        problems.append(Problem("MM442", text, Location(str(path))))
-    return Spans(str(path), steps, problems)
-
-
-def _spans_of(value: Any) -> tuple[int, list[Span]] | None:
-    if not isinstance(value, dict) or not isinstance(value.get("spans"), list):
-        return None
-    number = _number(value.get("step"))
-    step = _step(number) if number is not None else None
-    if step is None:
-        return None
-    return step, list(_usable_spans(value["spans"]))
-
-
-def _usable_spans(items: Iterable[Any]) -> Iterator[Span]:
-    for item in items:
-        if not isinstance(item, dict) or not isinstance(item.get("name"), str):
-            continue
-        start, end = _number(item.get("wall_start")), _number(item.get("wall_end"))
-        if start is None or end is None or not math.isfinite(end - start) or end < start:
-            continue
-        yield Span(item["name"], Interval(start, end))
-
-
-def table_of(spans: Spans) -> Table:
-    """The table that the spans alone give. A step takes the time from its first span to its last,
-    except in a supervised loop, where other steps run in between."""
-    rows = []
-    for number, step in enumerate(sorted(spans.steps), 1):
-        row = MetricRow(step, number)
-        by_name: dict[str, list[float]] = {}
-        for name, at in spans.steps[step]:
-            by_name.setdefault(name, []).append(at.end - at.start)
-        row.calls = {n: Call(math.fsum(t), len(t), max(t)) for n, t in by_name.items()}
-        if by_name and "submit_batch" not in by_name:
-            ends = [at for _, at in spans.steps[step]]
-            whole = max(at.end for at in ends) - min(at.start for at in ends)
-            row.calls.setdefault("total", Call(whole, 1, whole))
-        rows.append(row)
-    return Table(spans.name, rows, [])
-
-
-def looks_like_spans(head: bytes) -> bool:
-    """Whether the head of a file is that of timing_spans.jsonl."""
-    value = first_value(head)
-    return isinstance(value, dict) and isinstance(value.get("spans"), list) and "step" in value
-
-
 def looks_like_table(head: bytes) -> bool:
     """Whether the head of a file is a table of numbers by step, in JSONL or CSV."""
     value = first_value(head)
     if isinstance(value, dict):
-        numbers = {k for k, v in value.items() if isinstance(k, str) and _number(v) is not None}
+        numbers = {k for k, v in value.items() if isinstance(k, str) and number_of(v) is not None}
         steps = numbers & set(STEP_KEYS)
         return bool(steps and numbers - steps) or any(k.startswith(_PREFIX) for k in numbers)
     lines = head[:65_536].decode("utf-8", "replace").splitlines()

@@ -11,11 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..facts.problems import Location
+from .metrics_spans import Spans
 from .metrics_steps import HANDED_OVER, PARTS, Step, Timing, read_timing
-from .metrics_tables import MetricRow, Spans, Table
+from .metrics_tables import MetricRow, Table
 from .outcome import Collector
 from .series_statistics import (
-    correlation, length, levels, mean, median, rounded, union, variation,
+    correlation,
+    length,
+    levels,
+    mean,
+    median,
+    rounded,
+    union,
+    variation,
 )  # fmt: skip
 
 # Single steps are for series; beyond this the first ones and evenly spaced others are kept.
@@ -130,7 +138,7 @@ def _add_operations(
     for name in names[:MAX_OPERATIONS]:
         having = [row for row in table.rows if name in row.calls]
         calls = [row.calls[name] for row in having]
-        values = [call.total / call.count for call in calls]
+        values = [call.total / call.times for call in calls]
         steps = [rows[id(row)] for row in having if id(row) in rows]
         is_wait = timing.layout == "supervised" and name == "step"
         handed_over = timing.layout != "other" and name in HANDED_OVER
@@ -138,8 +146,8 @@ def _add_operations(
             "timing_summary",
             f"{table.name}:{having[0].line}",
             operation=RESULT_WAIT if is_wait else name,
-            count=sum(call.count for call in calls),
-            mean_s=rounded(sum(call.total for call in calls) / sum(call.count for call in calls)),
+            count=sum(call.times for call in calls),
+            mean_s=rounded(sum(call.total for call in calls) / sum(call.times for call in calls)),
             median_s=rounded(median(values)),
             max_s=rounded(max(call.longest for call in calls)),
             **_first_against_rest(values),
@@ -169,9 +177,7 @@ def _call_tokens(rows: Sequence[MetricRow], values: Sequence[float]) -> float | 
     return _known(correlation([a for a, _ in pairs], [b for _, b in pairs]))
 
 
-def _share(
-    name: str, timing: Timing, steps: Sequence[Step], spans: Spans | None
-) -> float | None:
+def _share(name: str, timing: Timing, steps: Sequence[Step], spans: Spans | None) -> float | None:
     """Share of the time of the steps. Known parts of a step are measured against the step alone,
     other operations against everything, evaluations and checkpoints included.
 
@@ -183,7 +189,7 @@ def _share(
     own = 0.0
     for step in steps:
         call = step.row.calls[name]
-        if call.count == 1:
+        if call.times == 1:
             own += call.total
         elif spans and step.row.step in spans.steps:
             own += length(union([at for n, at in spans.steps[step.row.step] if n == name]))

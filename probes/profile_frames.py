@@ -13,7 +13,7 @@ _KINDS = (
      r"tinker/lib/public_interfaces/(api_future|\w*client_future)\.py"),
     ("waiting", r"(Future\.)?result", r"concurrent/futures/_base\.py"),
     ("sleeping", r"(time\.)?sleep", r"asyncio/tasks\.py|<built-in>|time\b.*"),
-    ("event-loop", r"(epoll\.poll|select\.\w+|kqueue\.control|poll\.poll|\w*Selector\.select|select)",
+    ("event-loop", r"epoll\.poll|select\.\w+|kqueue\.control|poll\.poll|(\w*Selector\.)?select",
      r"<built-in>|(.*/)?selectors\.py"),
     ("serialization", r"(.*\.)?(model_dump\w*|to_python|to_json\w*|__repr__|_?serialize\w*|"
      r"_?\w*serializer\w*)", r"(.*/)?(pydantic|pydantic_core)/.*|(.*/)?tinker/_compat\.py"),
@@ -39,10 +39,11 @@ _COMPILED = [(kind, re.compile(f"(?:{function})\\Z"), re.compile(f"(?:{file})\\Z
              for kind, function, file in _KINDS]  # fmt: skip
 _LIBRARY = re.compile(r"<(site-packages|stdlib)>|(.*/)?(site-packages|dist-packages)/|"
                       r"(.*/)?lib/python\d[^/]*/|<frozen |<built-in>|<string>")  # fmt: skip
-_PACKAGES = frozenset(
-    "tinker tinker_cookbook numpy torch scipy pandas datasets pyarrow transformers tokenizers "
-    "pydantic pydantic_core httpx httpcore anyio aiohttp chz blobfile fsspec wandb".split()
-)
+_PACKAGES = frozenset((
+    "tinker", "tinker_cookbook", "numpy", "torch", "scipy", "pandas", "datasets", "pyarrow",
+    "transformers", "tokenizers", "pydantic", "pydantic_core", "httpx", "httpcore", "anyio",
+    "aiohttp", "chz", "blobfile", "fsspec", "wandb",
+))  # fmt: skip
 
 
 @lru_cache(maxsize=65_536)

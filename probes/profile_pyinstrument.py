@@ -182,7 +182,10 @@ def _read_json(text: str) -> tuple[Frame, float]:
 
 
 def _frame(source: Mapping[str, Any]) -> Frame:
-    function, file = source.get("function"), source.get("file_path") or source.get("file_path_short")
+    function, file = (
+        source.get("function"),
+        source.get("file_path") or source.get("file_path_short"),
+    )
     name = function if isinstance(function, str) else "?"
     if name == "[await]":
         file = source.get("file_path_short")

@@ -25,7 +25,9 @@ _FAULT = re.compile(r"(?:Current thread|Thread) (?P<id>0x[0-9a-f]+)(?: \[(?P<nam
 _WATCHED = re.compile(r"--- \[(?P<name>\w+)\] ident=(?P<id>\w+) ---\Z")
 _BLOCK = re.compile(r"# .*\bstacks: ")
 _NATIVE_FRAME = re.compile(r" {2,}(?P<function>\S.*?) \((?P<file>[^()]*?)(?::(?P<line>\d+))?\)\Z")
-_TRACED_FRAME = re.compile(r" +File \"(?P<file>[^\"]*)\", line (?P<line>\d+),? in (?P<function>.+)\Z")
+_TRACED_FRAME = re.compile(
+    r" +File \"(?P<file>[^\"]*)\", line (?P<line>\d+),? in (?P<function>.+)\Z"
+)
 _SDK_THREAD = "_background_thread_func"
 _RESULT = re.compile(r"(.*/)?(api_future|\w*client_future)\.py\Z")
 # Frames below which compiled code runs that keeps the interpreter lock (measured: regular
@@ -71,7 +73,9 @@ def looks_like_stacks(head: bytes) -> bool:
     """Whether a file's head is that of a stack dump."""
     return bool(
         re.search(rb"(?m)^Thread \w+ \([a-z+]+\)(: \")?", head)
-        or re.search(rb"(?m)^(Current thread|Thread) 0x[0-9a-f]+ .*\(most recent call first\):", head)
+        or re.search(
+            rb"(?m)^(Current thread|Thread) 0x[0-9a-f]+ .*\(most recent call first\):", head
+        )
         or re.search(rb"(?m)^--- \[\w+\] ident=\w+ ---", head)
     )
 

@@ -95,8 +95,9 @@ def _read(collector: Collector, text: str, name: str) -> list[Dump]:
 def _add_error(collector: Collector, error: str, place: str) -> None:
     found = _ERROR.match(error)
     module, _, exception = (found["type"] if found else "").rpartition(".")
-    collector.add("error_message", place, text=found["text"] if found else error,
-                  exception=exception or None, module=module or None, source="task dump")  # fmt: skip
+    text = found["text"] if found else error
+    collector.add("error_message", place, text=text, exception=exception or None,
+                  module=module or None, source="task dump")  # fmt: skip
 
 
 def _seconds(text: str) -> float | None:

@@ -25,7 +25,7 @@ from .series_statistics import Interval, length, median, rounded, union
 MAX_BYTES = 300_000_000
 MAX_BARS = 500_000
 _FRAMES = re.compile(r"(do_(a?sync)_training\w*|main|\w+_loop)\Z")
-_LOOP = re.compile(r"((a?sync_)?train_step|sampling|submit_batch|finish_batch|get_batch|do_train_step\w*|"
+_LOOP = re.compile(r"(train_step|sampling|submit_batch|finish_batch|get_batch|do_train_step\w*|"
                    r"forward_backward\w*|optim_step\w*)\Z")  # fmt: skip
 # A bar stands alone where the gaps before and after it are at least this part of its own length.
 _GAP_PART = 0.05
@@ -95,7 +95,7 @@ def _events(path: Path, ending: Ending, bad: LineProblems) -> Iterator[tuple[int
     if whole is not None:
         yield from ((0, event) for event in whole if isinstance(event, dict))
         return
-    for row in ([first, *rows] if first else ()):
+    for row in [first, *rows] if first else ():
         if row.error or not isinstance(row.value, dict):
             bad.add(row.number, row.error or "the line is no JSON object")
         else:

@@ -19,9 +19,7 @@ MAX_FILES = 50
 HEAD = 65_536
 
 
-def gather_profile(
-    paths: Path | str | Sequence[Path | str], vocabulary: Vocabulary
-) -> Outcome:
+def gather_profile(paths: Path | str | Sequence[Path | str], vocabulary: Vocabulary) -> Outcome:
     """The facts of one or several files, each recognised by its content:
 
     - pyinstrument, JSON or text: ``profile``, ``profile_hotspot``

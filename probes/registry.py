@@ -17,6 +17,11 @@ _PROBES = {
     "environment": "environment:gather_environment",
     "logs": "logs:gather_logs",
     "messages": "messages:read_messages",
+    "checkpoint": "checkpoint_paths:gather_checkpoints",
+    "dataset": "dataset:gather_dataset",
+    "metrics": "metrics:gather_metrics",
+    "profile": "profiles:gather_profile",
+    "script": "script:gather_script",
     "service": "service:gather_service",
 }
 

@@ -17,7 +17,7 @@ from .setup import load_base, load_doctor, load_facts, read_stdin
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _FORMATS = click.Choice(FORMATS)
-_FAIL_ON = click.Choice(FAIL_ON)
+FAIL_ON_CHOICE = click.Choice(FAIL_ON)
 _ENGINES = click.Choice(ENGINES)
 
 
@@ -56,7 +56,7 @@ def facts_option(command: Command) -> Command:
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @facts_option
 @click.option(
-    "--fail-on", type=_FAIL_ON, default="error", help="Severity that makes the exit code 1."
+    "--fail-on", type=FAIL_ON_CHOICE, default="error", help="Severity that makes the exit code 1."
 )
 @click.option("--verbose", "-v", is_flag=True, help="Show everything that is still open.")
 @click.option(
@@ -113,7 +113,7 @@ def cli(
 
 @cli.command()
 @click.argument("text", nargs=-1)
-@click.option("--fail-on", type=_FAIL_ON, default="error")
+@click.option("--fail-on", type=FAIL_ON_CHOICE, default="error")
 @common
 def decode(
     text: Sequence[str],
@@ -265,9 +265,11 @@ def _known(name: str, ids: Collection[str], what: str) -> None:
 
 def _register() -> None:
     """Groups in their own modules; imported with the command line, still without heavy packages."""
+    from .inspect_command import inspect
     from .kb_commands import kb
     from .probe_commands import probe
 
+    cli.add_command(inspect)
     cli.add_command(kb)
     cli.add_command(probe)
 

@@ -23,13 +23,14 @@ class Script(NamedTuple):
     """A script that was read: its tree, what was followed, and how much can be said of it.
 
     ``complete`` is true where nothing of the code is hidden from the reading: it was parsed and
-    followed to its end and takes no code from other modules of the user. ``words`` are all names,
-    keywords and words of texts in it.
+    followed to its end and takes no code from other modules of the user; ``whole`` says the first
+    two. ``words`` are all names, keywords and words of texts in it, without docstrings.
     """
 
     tree: ast.Module
     machine: Machine
     complete: bool
+    whole: bool
     words: frozenset[str]
     nodes: tuple[ast.AST, ...]
     parents: dict[int, ast.AST]

@@ -33,6 +33,7 @@ class Frame:
         self.function = function
         self.names: dict[str, Value] = {}
         self.returned: list[Value] = []
+        self.looping = 0
         self.is_async = isinstance(function, ast.AsyncFunctionDef)
 
     def get(self, name: str) -> Value:
@@ -104,6 +105,10 @@ class Machine:
                   self._in_async(), self.detached > 0, self.loops)
         )  # fmt: skip
 
+    def forget_order(self, start: int, end: int) -> None:
+        """The events of this range happen, but not before those that follow."""
+        self.events[start:end] = [e._replace(sure=False) for e in self.events[start:end]]
+
     def _in_async(self) -> bool:
         return any(isinstance(function, ast.AsyncFunctionDef) for function in self.stack)
 
@@ -126,10 +131,12 @@ class Machine:
         """Within: the body of a loop."""
         before = self.loops
         self.loops = (*before, loop)
+        self.frame.looping += 1
         try:
             yield
         finally:
             self.loops = before
+            self.frame.looping -= 1
 
     @contextmanager
     def uncertain(self, really: bool = True) -> Iterator[None]:

@@ -73,7 +73,8 @@ def _early_waits(trace: list[Event]) -> Iterator[ast.AST]:
         following = next(
             (e for e in later if not exclusive(e, event) and not exclusive(e, waited)), None
         )
-        if following and (following.op == "optim_step" or alone):
+        always = event.path == waited.path  # else another arm may do the step
+        if following and (following.op == "optim_step" or (alone and always)):
             yield event.node
 
 

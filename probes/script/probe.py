@@ -99,8 +99,9 @@ def _script(tree: ast.Module, whole: bool) -> Script:
         parents.update((id(child), node) for child in children)
         waiting.extend(reversed(children))
     machine, followed = follow(tree)
-    complete = whole and followed and not waiting and not _hides_code(nodes)
-    return Script(tree, machine, complete, _words(nodes), tuple(nodes), parents)
+    whole = whole and followed and not waiting
+    complete = whole and not _hides_code(nodes)
+    return Script(tree, machine, complete, whole, _words(nodes, parents), tuple(nodes), parents)
 
 
 def _hides_code(nodes: list[ast.AST]) -> bool:
@@ -123,8 +124,8 @@ def _is_known(package: str) -> bool:
     return package in words("packages") or package in sys.stdlib_module_names
 
 
-def _words(nodes: list[ast.AST]) -> frozenset[str]:
-    """All names, keywords and words of texts."""
+def _words(nodes: list[ast.AST], parents: dict[int, ast.AST]) -> frozenset[str]:
+    """All names, keywords and words of texts; texts that are statements are only for readers."""
     found: set[str] = set()
     for node in nodes:
         for field in ("id", "attr", "arg", "name", "asname"):
@@ -132,6 +133,8 @@ def _words(nodes: list[ast.AST]) -> frozenset[str]:
             if isinstance(value, str):
                 found.add(value.rpartition(".")[2])
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if isinstance(parents.get(id(node)), ast.Expr):
+                continue
             found.update(_WORD.findall(node.value[:20_000]))
             if len(node.value) < 40:
                 found.add(node.value)

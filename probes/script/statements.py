@@ -54,13 +54,27 @@ def _branch(machine: Machine, node: ast.If, rest: Sequence[ast.stmt]) -> tuple[b
     lengths = any(isinstance(n, ast.Name) and n.id == "len" for n in ast.walk(node.test))
     with machine.uncertain(lengths):
         with machine.arm(number, 0):
+            start = len(machine.events)
             first = block(machine, node.body)
+            middle = len(machine.events)
         with machine.arm(number, 1):
             second = block(machine, node.orelse)
     if first == second:
         return first, False
+    left, begin, end = (node.body, start, middle) if first else (
+        node.orelse, middle, len(machine.events))  # fmt: skip
+    if _leaves_the_loop(machine, left):
+        machine.forget_order(begin, end)
     with machine.arm(number, 1 if first else 0):
         return block(machine, rest), True
+
+
+def _leaves_the_loop(machine: Machine, statements: Sequence[ast.stmt]) -> bool:
+    """Whether an arm ends the loop around it: nothing of the next pass comes after it."""
+    last = statements[-1] if statements else None
+    return isinstance(last, (ast.Break, ast.Raise)) or (
+        isinstance(last, ast.Return) and machine.frame.looping > 0
+    )
 
 
 def _end(machine: Machine, node: Any) -> None:

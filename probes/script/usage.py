@@ -30,7 +30,7 @@ def find_usage(script: Script, loop: TrainingLoop | None) -> Iterator[Finding]:
         return
     escapes = client_escapes(script, loop.outer_nodes)
     makes = any(e.op.startswith("create_") for e in script.machine.events if e.what == "submit")
-    if makes and not escapes:
+    if makes and script.whole and not escapes:
         yield from _optimizer(script, loop)
         yield from _looked_after(script, loop)
     yield from _batches(script, loop)

@@ -13,12 +13,11 @@ from .hypotheses import LOW_PRECISION, Way, ways
 from .pairs import Pair, Score
 from .safetensors_files import Tensor
 from .sampling import Block, blocks_of, thinned
-from .strangers import is_other_update, name_stranger
+from .strangers import is_rounded, name_stranger
 from .targets import Target
 
 # Shares of equal elements among the changed ones, as in :mod:`.first_look`.
 CLEAR_SHARE = 0.9
-LOW_PRECISION_SHARE = 0.3
 # Cosine of the changes that still shows a way of merging when rounding differs.
 ALIKE = 0.8
 # Elements on which all ways are tried.
@@ -55,16 +54,18 @@ def _search(pair: Pair, first: Verdict, blocks: list[Block], foreign_base: bool)
     best = max(tried, key=lambda score: score.share)
     if best.share < CLEAR_SHARE:
         best = max(tried, key=lambda score: score.cosine)
-        if best.cosine < ALIKE or _differs_by_an_update(pair, few[0].matrix, best):
+        if not _explains(pair, few[0].matrix, best):
             return first._replace(signature=name_stranger(pair, few[0].matrix, foreign_base))
     return _named(first, best)
 
 
-def _differs_by_an_update(pair: Pair, matrix: int, best: Score) -> bool:
-    """Whether more than rounding is left where the tensor has the right update or a multiple."""
-    if best.way.signature not in ("correct", "scaled", "low-precision"):
+def _explains(pair: Pair, matrix: int, best: Score) -> bool:
+    """Whether a way that agrees in few elements accounts for the change. A layout is told by the
+    direction alone; the right update or a multiple has to leave no more than rounding."""
+    if best.cosine < ALIKE:
         return False
-    return best.share < LOW_PRECISION_SHARE or is_other_update(pair, matrix, best.way)
+    by_size = best.way.signature in ("correct", "scaled", "low-precision")
+    return not by_size or is_rounded(pair, matrix, best.way)
 
 
 def _named(first: Verdict, best: Score) -> Verdict:

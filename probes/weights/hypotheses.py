@@ -37,6 +37,7 @@ LOW_PRECISION = {
     "delta-bfloat16": "bfloat16",
     "all-bfloat16": "bfloat16",
     "all-bfloat16-scaled-first": "bfloat16",
+    "product-bfloat16": "bfloat16",
     "add-float16": "float16",
     "all-float16": "float16",
 }
@@ -203,6 +204,8 @@ class Updates:
             return cast(cast(_matmul(a, b, rows, natural)) * scale)
         if way.arithmetic == "all-bfloat16-scaled-first":
             a, b = cast(a), cast(cast(b / scale) * scale)
+        if way.arithmetic == "product-bfloat16":
+            a, b = cast(a), cast(b)
         update = cast(_matmul(a, b, rows, natural))
         return update if way.factor == 1 else update * np.float32(way.factor)
 
@@ -239,8 +242,9 @@ def _matmul(a: Any, b: Any, rows: Any, natural: bool) -> Any:
 
 
 def _casts(arithmetic: str) -> Callable[[Any], Any]:
-    if arithmetic in ("delta-bfloat16", "all-bfloat16", "all-bfloat16-scaled-first"):
-        return lambda values: through(values, "BF16")
+    """The rounding between the steps of a computation."""
     if arithmetic == "all-float16":
         return lambda values: through(values, "F16")
+    if LOW_PRECISION.get(arithmetic) == "bfloat16":
+        return lambda values: through(values, "BF16")
     return lambda values: values

@@ -16,6 +16,8 @@ from .sampling import PLACES, Block
 
 # The change may exceed a low-dimensional one by so many times the expected rounding.
 ROUNDING_TIMES = 3.0
+# Relative error of an update that was computed in bfloat16 (eight bits) throughout.
+LOW_PRECISION_ERROR = 2.0**-7
 # A change below this many times its rounding shows no dimensions.
 VISIBLE_TIMES = 4.0
 # Share of a change beyond chance that lies in a row space, from which on it counts as inside.
@@ -48,14 +50,17 @@ def name_stranger(pair: Pair, matrix: int, foreign_base: bool) -> str:
     return "wrong-adapter"
 
 
-def is_other_update(pair: Pair, matrix: int, way: Way) -> bool:
-    """Whether what a way leaves unexplained is an update of its own and not rounding: rounding
-    errors point in all directions, another checkpoint differs in those of the adapter."""
-    change, _, _ = _sample(pair, matrix, _rank(pair))
-    _, update, _ = _sample(pair, matrix, _rank(pair), way)
-    if change is None or update is None:
+def is_rounded(pair: Pair, matrix: int, way: Way) -> bool:
+    """Whether what a way leaves unexplained is as small as the rounding of 16-bit arithmetic makes
+    it; another checkpoint of the same run, whose update is much alike, differs by more."""
+    import numpy as np
+
+    change, update, energy = _sample(pair, matrix, _rank(pair), way)
+    if change is None:
         return False
-    return _inside(change - update, update) > INSIDE
+    left = float(np.sum(np.square(change - update)))
+    size = float(np.sum(np.square(update)))
+    return left <= ROUNDING_TIMES * energy + LOW_PRECISION_ERROR**2 * size
 
 
 def _rank(pair: Pair) -> int:

@@ -19,7 +19,7 @@ pytest.importorskip("durable_rules_engine")
 DEEP = os.environ.get("DIFFERENTIAL") == "deep"
 SEED = int(os.environ.get("DIFFERENTIAL_SEED", "0"))
 SETS = 5  # sets of facts for each world
-PARTS = 4  # so that the workers of pytest-xdist share the load
+PARTS = 2  # so that the workers of pytest-xdist share the load
 WORLDS = int(os.environ.get("DIFFERENTIAL_WORLDS", "20000" if DEEP else "800")) // PARTS
 FEATURES = (
     "match", "refuted", "unless_possible", "unless_match", "aggregate", "guard", "join", "rule",

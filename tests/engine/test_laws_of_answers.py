@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -21,7 +22,7 @@ many = settings(
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-CANDIDATES = {  # values of which one passes almost any test that the worlds make
+CANDIDATES: dict[str, list[Any]] = {  # one passes almost any test that worlds make
     "string": ["a", "b", "c", "é", "", "A", "ab", "0", "xxxxxx", "zzz"],
     "text": ["a", "b", "c", "é", "", "A", "ab", "0", "xxxxxx", "zzz", "a x b", "axb"],
     "version": ["1.0", "1", "2.13.0b2", "2.13.0", "2.14.3", "0.5", "99"],
@@ -37,7 +38,7 @@ def satisfying(world, pattern):
 
     kind = world.base.vocabulary.kinds[pattern.kind]
     flat = {"kind": kind.name}
-    by_name: dict[str, list] = {}
+    by_name: dict[str, list[Any]] = {}
     for test in pattern.tests:
         by_name.setdefault(test.attribute, []).append(test)
     for name, attribute in kind.attributes.items():

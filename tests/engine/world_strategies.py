@@ -41,6 +41,7 @@ FAMILY = {"string": "s", "text": "s", "path": "s", "version": "s", "number": "n"
           "boolean": "f"}  # fmt: skip
 DIAGNOSES = ["t.d.one", "t.d.two", "t.d.three", "t.d.four"]
 CLASSIFICATION, TREES, SYMPTOMS = "t.class.size", ["t.tree.a", "t.tree.b"], ["slow", "wrong"]
+EXCEPTIONS = ["KeyError", "IndexError"]
 
 
 @dataclass(frozen=True)
@@ -102,13 +103,8 @@ class Maker:
     def __init__(self, draw: Draw, kinds: Flat, negation: bool, closed_world: bool) -> None:
         self.draw, self.kinds = draw, kinds
         self.negation, self.closed_world = negation, closed_world
-        self.count = 0
-        self.bands = False
+        self.count, self.bands = 0, False
         self.level = 0  # rules of level 1 may negate what those of level 0 conclude
-
-    def _concludable(self) -> list[str]:
-        base = ["k0"] if "k1" in self.kinds and chance(self.draw, 25) else []
-        return [f"d{self.level}", *base]
 
     def _negated_kinds(self) -> list[str]:
         """Kinds whose negation can be complete at this level; now and then one where it is not."""
@@ -119,8 +115,7 @@ class Maker:
 
     def _diagnosis(self, lower: bool = False) -> str:
         """A diagnosis concluded at this level, or at a lower one."""
-        half = DIAGNOSES[: len(DIAGNOSES) // 2], DIAGNOSES[len(DIAGNOSES) // 2 :]
-        return str(pick(self.draw, half[self.level and not lower]))
+        return str(pick(self.draw, DIAGNOSES[2:] if self.level and not lower else DIAGNOSES[:2]))
 
     def diagnoses(self) -> Flat:
         kinds = ["root-cause", "symptom", "benign", "user-code", "escalation"]
@@ -143,10 +138,7 @@ class Maker:
         parts = [self._pattern(bound, "binding")]
         if chance(self.draw, 40):
             bound |= {"s0": "s", "n0": "n"}
-            parts[0] = {
-                "fact": pick(self.draw, list(self.kinds)),
-                "where": {"s": "$s0", "n": "$n0"},
-            }
+            parts[0] = {**parts[0], "where": {"s": "$s0", "n": "$n0"}}
             parts.append(self._joined(bound))
         for _ in range(pick(self.draw, [0, 0, 0, 1, 1, 2, 3])):
             parts.append(self._part(bound, 0))
@@ -166,7 +158,7 @@ class Maker:
         if chance(self.draw, 50):
             return {"diagnosis": self._diagnosis(),
                     "strength": pick(self.draw, ["decisive", "strong", "weak"])}  # fmt: skip
-        kind = pick(self.draw, self._concludable())
+        kind = "k0" if "k1" in self.kinds and chance(self.draw, 12) else f"d{self.level}"
         values: Flat = {}
         for name, attribute in self.kinds[kind]["attributes"].items():
             if not attribute.get("required") and chance(self.draw, 50):
@@ -381,31 +373,29 @@ def fact_sets(hypothesis_draw: Any, kinds: Flat, most: int = 12) -> list[Flat]:
     """Facts in flat form that the vocabulary takes, hostile values among them."""
     draw = hypothesis_draw(SEEDS)
     given = [name for name, kind in kinds.items() if not kind.get("derived")]
-    made = []
+    made: list[Flat] = []
     for _ in range(pick(draw, [2, 0, most // 2, most, most, most, 2 * most])):
-        choice = draw.randint(0, 13)
-        known = ["symptom", "answer", "error_message", "http_response"][choice : choice + 1]
-        if choice == 0:
-            made.append({"name": pick(draw, SYMPTOMS), "present": chance(draw, 80)})
-        elif choice == 1:
-            question = f"{pick(draw, TREES)}/{pick(draw, ['first', 'second'])}"
-            made.append({"question": question, "value": pick(draw, ["yes", "no", "unknown", "-"])})
-        elif choice == 2:
-            text = pick(draw, [*TEXTS, "a x b", "a\n  b", "aaac"])
-            made.append({"text": text, "exception": pick(draw, ["KeyError", "ValueError"])})
-        elif choice == 3:
-            made.append({"status": pick(draw, [200, 404, 500, 502])})
-        elif choice == 4 and made:
-            made.append(dict(pick(draw, made)))
-        else:
-            made.append(_fact(draw, pick(draw, given), kinds))
+        again = [dict(pick(draw, made))] if made and chance(draw, 8) else []
+        core = [_core_fact(draw)] if chance(draw, 30) else []
+        made += again or core or [_fact(draw, pick(draw, given), kinds)]
     return made
+
+
+def _core_fact(draw: Draw) -> Flat:
+    text, exception = pick(draw, [*TEXTS, "a x b", "a\n  b", "aaac"]), pick(draw, EXCEPTIONS)
+    question = f"{pick(draw, TREES)}/{pick(draw, ['first', 'second'])}"
+    answer = pick(draw, ["yes", "no", "unknown", "-"])
+    return dict(pick(draw, [
+        {"kind": "symptom", "name": pick(draw, SYMPTOMS), "present": chance(draw, 80)},
+        {"kind": "answer", "question": question, "value": answer},
+        {"kind": "error_message", "text": text, "exception": exception},
+        {"kind": "http_response", "status": pick(draw, [200, 404, 500, 502])},
+    ]))  # fmt: skip
 
 
 def _fact(draw: Draw, name: str, kinds: Flat) -> Flat:
     fact: Flat = {"kind": name}
     for attribute, declared in kinds[name]["attributes"].items():
         if declared.get("required") or chance(draw, 65):
-            tame = chance(draw, 75)
-            fact[attribute] = pick(draw, (TAME if tame else POOLS)[declared["type"]])
+            fact[attribute] = pick(draw, (TAME if chance(draw, 75) else POOLS)[declared["type"]])
     return fact

@@ -1,4 +1,4 @@
-"""Facts that are refused: exit code 2, a coded message with its place and advice, nothing half-done.
+"""Facts that are refused: exit code 2, a coded message with its place and advice, no diagnosis.
 
 The texts of facts files are in ``cases/bad_facts.yaml``; what a text cannot show is here.
 """

@@ -1,5 +1,6 @@
 """What the exit code says, and what goes to which stream when something goes wrong."""
 
+import contextlib
 import json
 import os
 import signal
@@ -87,7 +88,7 @@ def test_a_bug_of_ours_is_one_line(run, slow_steps, error):
     command = (sys.executable, "-c", BROKEN.format(error=error), "--facts", slow_steps)
     text = run(*command)
     assert (text.code, text.out) == (70, "")
-    assert text.err.startswith(f"MM399 internal error: {error.split('(')[0]}: ")
+    assert text.err.startswith(f"MM399 internal error: {error.split('(')[0]}:")
     assert "--debug" in text.err
     plain = run(*command, "--format", "json")
     assert (plain.code, plain.err) == (70, "")
@@ -113,11 +114,15 @@ def test_an_interrupt(environment):
     assert process.stdin
     with process.stdin:
         process.stdin.write(b"x" * 300_000)  # more than a pipe holds: it is reading when this ends
-        process.send_signal(signal.SIGINT)
-        assert process.wait(100) == 130
+        for _ in range(10):  # CPython may see a signal between two reads only after the second
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(5)
+                break
+    assert process.wait(5) == 130
     assert process.stdout and process.stderr
     with process.stdout as out, process.stderr as err:
-        assert (out.read(), err.read()) == (b"", b"interrupted\n")
+        assert (out.read(), err.read().strip()) == (b"", b"interrupted")
 
 
 @pytest.fixture
@@ -214,7 +219,7 @@ def test_a_file_that_cannot_be_written(diagnose, facts_file, slow_steps, target,
     folder = facts_file().parent
     text = diagnose("--facts", slow_steps, "-o", target, cwd=folder)
     assert (text.code, text.out) == (2, "")
-    assert text.err.startswith(f"MM320 {target}: ")
+    assert text.err.startswith(f"MM320 {target}:")
     assert says in " ".join(text.err.split())
     plain = diagnose("--facts", slow_steps, "-o", target, "-f", "json", cwd=folder)
     assert plain.code == 2

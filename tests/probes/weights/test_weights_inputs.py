@@ -5,6 +5,7 @@ import os
 import struct
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,10 +19,7 @@ from modelmedic.probes.weights import (
     sort_weight_folders,
 )
 
-needs_numpy = pytest.mark.skipif(
-    subprocess.run([sys.executable, "-c", "import numpy"], capture_output=True).returncode != 0,
-    reason="needs numpy",
-)
+needs_numpy = pytest.mark.skipif(find_spec("numpy") is None, reason="needs numpy")
 
 
 def codes(outcome):
@@ -133,7 +131,8 @@ class TestFiles:
         safetensors_file(folder / "more.safetensors", {
             "x.lora_A.weight": np.ones((4, 4), "f4"),
             "x.lora_magnitude_vector": np.ones(3, "f4"),
-            "y.lora_A.weight": np.zeros((1, 0, 4), "f4"), "y.lora_B.weight": np.zeros((1, 4, 0), "f4"),
+            "y.lora_A.weight": np.zeros((1, 0, 4), "f4"),
+            "y.lora_B.weight": np.zeros((1, 4, 0), "f4"),
         })  # fmt: skip
         outcome = compare(each.merge("m"))
         assert codes(outcome) == ["MM436", "MM436", "MM437"]

@@ -18,3 +18,4 @@ try:
     tinker.ServiceClient().create_lora_training_client(base_model="Qwen/Qwen3-8B").result()
 except tinker.AuthenticationError:
     print("403: no permission")
+print(types.AdamParams(lr=1e-4))

@@ -1,0 +1,212 @@
+"""What an artefact is, by its content, and which probe reads it.
+
+The table is data: to make ``diagnose inspect`` know another artefact, add a row. Recognisers and
+probes are imported when they are needed, in the order of the table; the first that fits wins.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..facts.kinds import Vocabulary
+from ..facts.problems import Location, ModelMedicError, Problem
+from .outcome import Outcome
+
+HEAD = 65_536
+"""Bytes of a file that recognisers see."""
+MAX_FILES = 5_000
+MAX_DEPTH = 12
+_SKIPPED = frozenset(
+    {"__pycache__", "node_modules", "site-packages", "venv", "env", ".tox", ".nox", "wandb"}
+)
+
+
+class Artefact(NamedTuple):
+    """A kind of artefact. ``recogniser`` and ``gatherer`` are 'module:function' of this package.
+
+    ``folder`` artefacts are recognised as whole folders; ``claims`` are the files in them that
+    need no reader of their own. ``together`` artefacts of one run are read in one call.
+    """
+
+    name: str
+    title: str
+    recogniser: str
+    gatherer: str
+    folder: bool = False
+    claims: tuple[str, ...] = ()
+    together: bool = False
+
+
+TABLE = (
+    Artefact("run", "run folder of the cookbook", "metrics:looks_like_metrics",
+             "metrics:gather_metrics", True,
+             ("metrics.jsonl", "timing_spans.jsonl", "config.json", "checkpoints.jsonl")),
+    Artefact("weights", "weights", "weights.recognition:looks_like_weights",
+             "artefacts:gather_found_weights", True,
+             ("*.safetensors", "*.safetensors.index.json", "config.json", "adapter_config.json",
+              "generation_config.json"), True),
+    Artefact("profile", "profile, trace or stack dump", "profiles:looks_like_profile",
+             "profiles:gather_profile", together=True),
+    Artefact("metrics", "metrics", "metrics:looks_like_metrics", "metrics:gather_metrics"),
+    Artefact("dataset", "training data", "dataset:looks_like_dataset", "dataset:gather_dataset"),
+    Artefact("freeze", "list of packages", "artefacts:looks_like_freeze",
+             "artefacts:gather_freeze"),
+    Artefact("script", "training script", "script.probe:looks_like_script",
+             "script.probe:gather_script"),
+    Artefact("checkpoints", "list of checkpoints", "checkpoint_paths:looks_like_checkpoints",
+             "checkpoint_paths:gather_checkpoints"),
+    Artefact("log", "log or traceback", "logs:looks_like_log", "logs:gather_logs"),
+)  # fmt: skip
+
+
+class Unit(NamedTuple):
+    """Paths that one probe reads in one call."""
+
+    artefact: Artefact
+    paths: tuple[Path, ...]
+
+
+def find_units(paths: Sequence[Path]) -> tuple[list[Unit], list[Problem]]:
+    """What there is to read below the paths, in the order of the walk; and what cannot be read."""
+    problems: list[Problem] = []
+    found: list[Unit] = []
+    together: dict[str, list[Path]] = {}
+    for artefact, path in _walk(paths, problems):
+        if artefact.together:
+            together.setdefault(artefact.name, []).append(path)
+        else:
+            found.append(Unit(artefact, (path,)))
+    for artefact in TABLE:
+        if artefact.name in together:
+            found.append(Unit(artefact, tuple(together[artefact.name])))
+    return found, problems
+
+
+def gather_unit(unit: Unit, vocabulary: Vocabulary) -> Outcome:
+    """The facts of one unit. A failure of the probe itself becomes a problem (MM405)."""
+    where = Location(str(unit.paths[0]))
+    try:
+        gather = _function(unit.artefact.gatherer)
+        given: Any = list(unit.paths) if unit.artefact.together else unit.paths[0]
+        outcome: Outcome = gather(given, vocabulary)
+    except ModelMedicError as error:
+        return Outcome(problems=error.problems)
+    except Exception as error:  # noqa: BLE001 - one bad file must not cost the others
+        message = f"reading the {unit.artefact.title} failed: {type(error).__name__}: {error}"
+        return Outcome(problems=(Problem("MM405", message[:400], where, "report this"),))
+    return outcome
+
+
+def gather_found_weights(paths: Sequence[Path], vocabulary: Vocabulary) -> Outcome:
+    """Weights: which folder is the base, the adapter and the merged model follows from them."""
+    from .weights.gathering import gather_weights, sort_weight_folders
+
+    return gather_weights(sort_weight_folders(list(paths)), vocabulary)
+
+
+def looks_like_freeze(path: Path, head: bytes) -> bool:
+    """Whether most lines pin packages, or the name is that of a lock file."""
+    if path.name in ("uv.lock", "poetry.lock", "Pipfile.lock", "pylock.toml"):
+        return True
+    lines = [line.strip() for line in head.split(b"\n")[:200] if line.strip()]
+    pins = sum(b"==" in line and b" " not in line.split(b"==")[0] for line in lines)
+    return bool(lines) and pins >= max(2, len(lines) // 2) and path.suffix != ".py"
+
+
+def gather_freeze(path: Path, vocabulary: Vocabulary) -> Outcome:
+    """The packages of a freeze or lock file."""
+    from .environment import gather_environment
+
+    return gather_environment(vocabulary, freeze=path, environ={})
+
+
+def _walk(paths: Sequence[Path], problems: list[Problem]) -> Iterator[tuple[Artefact, Path]]:
+    count = 0
+    for path, named in _files(paths, problems):
+        count += 1
+        if count > MAX_FILES:
+            message = f"more than {MAX_FILES} files; the rest is left out"
+            problems.append(Problem("MM404", message, Location(str(path)), "name a smaller folder"))
+            return
+        if path.is_dir():
+            if artefact := _of_folder(path):
+                yield artefact, path
+            continue
+        head = _head(path, problems)
+        artefact = _of_file(path, head) if head is not None else None
+        if artefact is not None:
+            yield artefact, path
+        elif named and head is not None:
+            hint = "artefacts: " + ", ".join(dict.fromkeys(a.title for a in TABLE))
+            message = "this is no artefact that is known"
+            problems.append(Problem("MM406", message, Location(str(path)), hint))
+
+
+def _files(paths: Sequence[Path], problems: list[Problem]) -> Iterator[tuple[Path, bool]]:
+    """Every folder and file, sorted; ``named`` ones were given, not found."""
+    for path in paths:
+        if not path.exists():
+            problems.append(Problem("MM403", "there is no such file or folder", Location(str(path)),
+                                    "check the path"))  # fmt: skip
+        elif path.is_dir():
+            yield from ((found, False) for found in _below(path, 0, problems))
+        else:
+            yield path, True
+
+
+def _below(folder: Path, depth: int, problems: list[Problem]) -> Iterator[Path]:
+    yield folder
+    artefact = _of_folder(folder)
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        message = f"cannot read the folder: {error.strerror}"
+        problems.append(Problem("MM403", message, Location(str(folder)), "check its permissions"))
+        return
+    for entry in entries:
+        if entry.is_symlink():
+            continue
+        if entry.is_dir():
+            hidden = entry.name.startswith(".") or entry.name in _SKIPPED
+            is_environment = os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+            if not hidden and not is_environment and depth < MAX_DEPTH:
+                yield from _below(Path(entry.path), depth + 1, problems)
+        elif artefact is None or not _claimed(entry.name, artefact.claims):
+            yield Path(entry.path)
+
+
+def _claimed(name: str, claims: Sequence[str]) -> bool:
+    return any(name.endswith(c[1:]) if c.startswith("*") else name == c for c in claims)
+
+
+def _of_folder(path: Path) -> Artefact | None:
+    rows = (a for a in TABLE if a.folder)
+    return next((a for a in rows if _function(a.recogniser)(path, b"")), None)
+
+
+def _of_file(path: Path, head: bytes) -> Artefact | None:
+    return next((a for a in TABLE if _function(a.recogniser)(path, head)), None)
+
+
+def _head(path: Path, problems: list[Problem]) -> bytes | None:
+    """The start of a regular file that is not empty."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return None
+        with path.open("rb") as file:
+            return file.read(HEAD)
+    except OSError as error:
+        message = f"cannot read the file: {error.strerror}"
+        problems.append(Problem("MM403", message, Location(str(path)), "check its permissions"))
+        return None
+
+
+def _function(target: str) -> Callable[..., Any]:
+    module, _, name = target.partition(":")
+    found: Callable[..., Any] = getattr(import_module(f".{module}", __package__), name)
+    return found

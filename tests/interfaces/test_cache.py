@@ -1,0 +1,326 @@
+"""Compiled knowledge in the cache: kept to oneself, never trusted blindly, never needed."""
+
+import hashlib
+import json
+import os
+import pickle
+import shutil
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def right(diagnose, slow_steps):
+    """The answer without a cache."""
+    return diagnose("--facts", slow_steps, "--format", "json", MODELMEDIC_CACHE="")
+
+
+@pytest.fixture(scope="module")
+def made(diagnose, slow_steps, right, tmp_path_factory):
+    """A cache folder that the command has made."""
+    folder = tmp_path_factory.mktemp("made") / "some" / "cache"
+    answer = diagnose("--facts", slow_steps, "--format", "json", MODELMEDIC_CACHE=str(folder))
+    assert answer == right
+    return folder
+
+
+@pytest.fixture
+def cache(made, tmp_path):
+    """A cache folder of one's own."""
+    return Path(shutil.copytree(made, tmp_path / "cache"))
+
+
+@pytest.fixture
+def stored(cache):
+    """The one file in it."""
+    (path,) = cache.iterdir()
+    return path
+
+
+@pytest.fixture
+def answered(diagnose, slow_steps):
+    """The answer with a cache folder."""
+    return lambda cache: diagnose(
+        "--facts", slow_steps, "--format", "json", MODELMEDIC_CACHE=str(cache)
+    )
+
+
+@pytest.fixture
+def was_used(modules_after, slow_steps):
+    """Whether a run gets along without compiling the knowledge."""
+    return lambda cache: (
+        "yaml" not in modules_after("--facts", slow_steps, MODELMEDIC_CACHE=str(cache))
+    )
+
+
+def parts(path):
+    header, _, body = path.read_bytes().partition(b"\n")
+    return json.loads(header), body
+
+
+def poison(path, body, **changed):
+    """A file whose checksum is right."""
+    header, _ = parts(path)
+    header |= {"sha256": hashlib.sha256(body).hexdigest()} | changed
+    path.write_bytes(json.dumps(header).encode() + b"\n" + body)
+
+
+def test_it_is_for_this_user_alone(made):
+    assert stat.S_IMODE(made.stat().st_mode) == 0o700
+    (path,) = made.iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.is_file()
+
+
+def test_it_holds_data_only(made):
+    (path,) = made.iterdir()
+    for line in path.read_bytes().split(b"\n"):
+        json.loads(line)
+
+
+def test_it_is_used(cache, was_used, answered, right):
+    assert was_used(cache)
+    assert answered(cache) == right
+
+
+def test_it_is_filled_by_the_first_run(tmp_path, was_used):
+    assert not was_used(tmp_path / "new")
+    assert was_used(tmp_path / "new")
+
+
+@pytest.mark.parametrize("option", ["--kb", "--engine"])
+def test_it_knows_what_it_was_made_from(
+    cache, diagnose, modules_after, slow_steps, tmp_path, option
+):
+    overlay = tmp_path / "overlay"
+    overlay.mkdir()
+    (overlay / "diagnoses.yaml").write_text(
+        "schema: modelmedic/diagnoses/1\ndomain: local\nsources: [{ref: here}]\ndiagnoses:\n"
+        "  - {id: local.x.y, title: X, severity: info, kind: benign, summary: X.}\n"
+    )
+    value = overlay if option == "--kb" else "reference"
+    arguments = ("--facts", slow_steps, option, value)
+    used = "yaml" not in modules_after(*arguments, MODELMEDIC_CACHE=str(cache))
+    assert used == (option == "--engine")
+    assert "yaml" not in modules_after(*arguments, MODELMEDIC_CACHE=str(cache))
+
+
+def test_a_changed_overlay_is_compiled_again(tmp_path, diagnose, facts_file):
+    overlay, cache = tmp_path / "overlay", tmp_path / "cache"
+    overlay.mkdir()
+    text = (
+        "schema: modelmedic/diagnoses/1\ndomain: local\nsources: [{ref: here}]\ndiagnoses:\n"
+        "  - {id: local.x.y, title: TITLE, severity: info, kind: benign, summary: X.}\n"
+    )
+    for title in ("First", "Second"):
+        (overlay / "diagnoses.yaml").write_text(text.replace("TITLE", title))
+        for _ in range(2):
+            answer = diagnose("explain", "local.x.y", "--kb", overlay, MODELMEDIC_CACHE=str(cache))
+            assert answer.out.startswith(title)
+
+
+DAMAGES = {
+    "empty": lambda path: path.write_bytes(b""),
+    "garbage": lambda path: path.write_bytes(os.urandom(5000)),
+    "text": lambda path: path.write_text("compiled knowledge\n"),
+    "cut in the header": lambda path: os.truncate(path, 20),
+    "cut in the middle": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "cut by one byte": lambda path: os.truncate(path, path.stat().st_size - 1),
+    "one byte changed": lambda path: path.write_bytes(path.read_bytes().replace(b"2.13", b"2.14", 1)),
+    "header is a list": lambda path: path.write_bytes(b"[]\n" + parts(path)[1]),
+    "header nested too deep": lambda path: path.write_bytes(b"[" * 99_999 + b"\n"),
+    "wrong digest": lambda path: poison(path, parts(path)[1], digest="0" * 64),
+    "wrong checksum": lambda path: poison(path, parts(path)[1], sha256="0" * 64),
+    "no checksum": lambda path: poison(path, parts(path)[1], sha256=None),
+    "older format": lambda path: poison(path, parts(path)[1], format=1),
+    "another version": lambda path: poison(path, parts(path)[1], version="0.0.1"),
+    "others may write": lambda path: path.chmod(0o666),
+    "the group may write": lambda path: path.chmod(0o620),
+}  # fmt: skip
+
+# Bodies with a right checksum that are not what this version writes.
+POISONS = {
+    "nothing": lambda lines: [b""],
+    "null": lambda lines: [b"null"],
+    "an empty object": lambda lines: [b"{}"],
+    "no rules": lambda lines: lines[:1],
+    "a line less": lambda lines: lines[:-1],
+    "a line more": lambda lines: [*lines, b"{}"],
+    "not JSON": lambda lines: [lines[0], *[b"nonsense"] * (len(lines) - 1)],
+    "numbers": lambda lines: [lines[0], *[b"7"] * (len(lines) - 1)],
+    "nulls": lambda lines: [lines[0], *[b"null"] * (len(lines) - 1)],
+    "lists": lambda lines: [lines[0], *[b"[]"] * (len(lines) - 1)],
+    "upside down": lambda lines: [lines[0], *lines[:0:-1]],
+    "texts for numbers": lambda lines: [lines[0], *[x.replace(b":0", b':"0"') for x in lines[1:]]],
+    "rules with wrong numbers": lambda lines: [
+        line.replace(b'["match",', b'["match",99') for line in lines
+    ],
+    "an unknown mode": lambda lines: [line.replace(b'"match"', b'"mtach"') for line in lines],
+    "titles that are numbers": lambda lines: [
+        *lines[:1], *[_with(line, title=5, summary=[]) for line in lines[1:]],
+    ],
+    "actions that are texts": lambda lines: [
+        *lines[:1], *[_with(line, actions=["x"], explains=7) for line in lines[1:]],
+    ],
+    "vocabulary of lists": lambda lines: [_with(lines[0], vocabulary=[]), *lines[1:]],
+    "summaries of numbers": lambda lines: [_with(lines[0], summaries={"x": 1}), *lines[1:]],
+    "no index": lambda lines: [_with(lines[0], index={}), *lines[1:]],
+    "strata of text": lambda lines: [_with(lines[0], strata="many"), *lines[1:]],
+}  # fmt: skip
+
+
+def _with(line, **changed):
+    plain = json.loads(line)
+    return json.dumps(plain | changed).encode() if isinstance(plain, dict) else line
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_cannot_be_trusted_is_made_anew(stored, cache, answered, was_used, right, damage):
+    DAMAGES[damage](stored)
+    assert answered(cache) == right
+    assert was_used(cache), "it was not rebuilt"
+    assert stat.S_IMODE(stored.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("poisoned", POISONS)
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_nonsense_with_a_right_checksum(
+    stored, cache, diagnose, slow_steps, right, poisoned, format_
+):
+    _, body = parts(stored)
+    poison(stored, b"\n".join(POISONS[poisoned](body.split(b"\n"))))
+    assert parts(stored)[1] != body
+    arguments = ("--facts", slow_steps, "-f", format_)
+    wanted = right if format_ == "json" else diagnose(*arguments)
+    assert diagnose(*arguments, MODELMEDIC_CACHE=str(cache)) == wanted
+    assert diagnose(*arguments, MODELMEDIC_CACHE=str(cache)) == wanted
+
+
+def test_standard_input_survives_a_second_attempt(stored, cache, diagnose, slow_steps):
+    _, body = parts(stored)
+    poison(stored, b"\n".join(POISONS["nulls"](body.split(b"\n"))))
+    stdin = slow_steps.read_bytes()
+    wanted = diagnose("--facts", "-", stdin=stdin)
+    assert wanted.code == 1
+    assert diagnose("--facts", "-", stdin=stdin, MODELMEDIC_CACHE=str(cache)) == wanted
+
+
+def test_a_link_is_followed_to_a_file_of_ones_own_only(stored, cache, answered, right, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    stored.rename(elsewhere)
+    elsewhere.chmod(0o666)
+    stored.symlink_to(elsewhere)
+    content = elsewhere.read_bytes()
+    assert answered(cache) == right
+    assert not stored.is_symlink()
+    assert elsewhere.read_bytes() == content, "the file behind the link was written to"
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "none", "."])
+def test_a_link_to_something_else(stored, cache, answered, right, target):
+    stored.unlink()
+    stored.symlink_to(target)
+    assert answered(cache) == right
+
+
+def test_a_pipe_is_not_waited_for(stored, cache, answered, right):
+    stored.unlink()
+    os.mkfifo(stored)
+    assert answered(cache) == right
+
+
+def test_a_folder_in_its_place(stored, cache, answered, right):
+    stored.unlink()
+    stored.mkdir()
+    assert answered(cache) == right
+
+
+def test_a_file_of_somebody_else(stored, cache, answered, was_used, right):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    os.chown(stored, 12345, 12345)
+    assert answered(cache) == right
+    assert stored.stat().st_uid == 0
+
+
+class Bomb:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def test_a_pickle_is_never_loaded(stored, cache, answered, right, tmp_path):
+    bomb = pickle.dumps(Bomb(tmp_path / "exploded"))
+    header, _ = parts(stored)
+    stored.write_bytes(bomb)
+    for suffix in (".pkl", ".pickle", ""):
+        (cache / (stored.stem + suffix)).write_bytes(bomb)
+    assert answered(cache) == right
+    poison(stored, bomb, **{name: header[name] for name in ("format", "version", "digest")})
+    assert answered(cache) == right
+    assert not (tmp_path / "exploded").exists()
+    pickle.loads(bomb)
+    assert (tmp_path / "exploded").exists(), "the bomb works"
+
+
+@pytest.mark.parametrize("place", ["file", "below a file", "device", "long"])
+def test_a_folder_that_cannot_be_made_is_no_error(answered, right, tmp_path, place):
+    (tmp_path / "file").write_text("in the way")
+    folder = {
+        "file": tmp_path / "file",
+        "below a file": tmp_path / "file" / "cache",
+        "device": "/dev/null/cache",
+        "long": tmp_path / ("x" * 300),
+    }[place]
+    assert answered(folder) == right
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_is_no_error(answered, right, tmp_path):
+    folder = tmp_path / "locked"
+    folder.mkdir(0o500)
+    assert answered(folder) == right
+    assert not list(folder.iterdir())
+
+
+def test_old_files_go(cache, diagnose, facts_file, tmp_path):
+    for number in range(20):
+        (cache / f"knowledge-2-{number:064}.jsonl").write_text("old")
+        os.utime(cache / f"knowledge-2-{number:064}.jsonl", (number, number))
+    (cache / "notes.txt").write_text("mine")
+    (tmp_path / "overlay").mkdir()
+    facts = ("--facts", facts_file(), "--kb", tmp_path / "overlay")
+    (tmp_path / "overlay" / "vocabulary").mkdir()
+    (tmp_path / "overlay" / "vocabulary" / "x.yaml").write_text(
+        "schema: modelmedic/vocabulary/1\nkinds: {queue: {description: Q., attributes: {}}}\n"
+    )
+    assert diagnose(*facts, MODELMEDIC_CACHE=str(cache)).code == 0
+    left = sorted(cache.glob("knowledge-*.jsonl"))
+    assert len(left) < 12
+    assert any(path.stat().st_size > 1000 for path in left)
+    assert (cache / "notes.txt").read_text() == "mine"
+
+
+def test_empty_switches_it_off(diagnose, modules_after, slow_steps, tmp_path):
+    for _ in range(2):
+        loaded = modules_after("--facts", slow_steps, MODELMEDIC_CACHE="", HOME=str(tmp_path))
+        assert "yaml" in loaded
+    assert not list(tmp_path.glob("**/knowledge-*"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where it is depends on the platform")
+def test_where_it_is_kept(diagnose, slow_steps, tmp_path):
+    home = {"HOME": str(tmp_path), "MODELMEDIC_CACHE": None, "XDG_CACHE_HOME": None}
+    assert diagnose("--facts", slow_steps, **home).code == 1
+    assert list((tmp_path / ".cache" / "modelmedic").glob("knowledge-*.jsonl"))
+    assert diagnose("--facts", slow_steps, **home | {"XDG_CACHE_HOME": str(tmp_path / "x")}).code
+    assert list((tmp_path / "x" / "modelmedic").glob("knowledge-*.jsonl"))
+    assert diagnose("--facts", slow_steps, **home | {"HOME": "/dev/null"}).code == 1

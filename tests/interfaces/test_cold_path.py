@@ -1,0 +1,55 @@
+"""What a start of the main job does not load. Each of these would cost more than the diagnosis."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    "click", "hypothesis", "jsonschema", "numpy", "packaging", "prompt_toolkit", "pydantic",
+    "pydantic_core", "rich", "tinker", "tinker_cookbook", "torch", "transformers", "yaml",
+}  # fmt: skip
+# Parts of the standard library that are slow to import and that the main job has no use for.
+SLOW = {"asyncio", "ctypes", "email", "http", "importlib.metadata", "logging", "multiprocessing",
+        "socket", "ssl", "subprocess", "unittest", "urllib.request", "xml"}  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", [[], ["-f", "json"], ["-v"], ["--engine", "reference"]])
+def test_the_main_job_loads_nothing_heavy(modules_after, diagnose, slow_steps, arguments):
+    diagnose("--facts", slow_steps)  # compiles the knowledge
+    loaded = modules_after("--facts", slow_steps, *arguments)
+    assert "modelmedic.engine.interfaces.fast_lane" in loaded
+    assert not loaded & HEAVY
+    assert not loaded & SLOW
+
+
+def test_a_cold_cache_loads_what_compiling_takes(modules_after, slow_steps):
+    assert {"yaml", "pydantic"} <= modules_after("--facts", slow_steps, MODELMEDIC_CACHE="")
+
+
+def test_the_interpreter_agrees(diagnose, environment, slow_steps):
+    """The same by ``-X importtime``, which also sees what is imported and dropped again."""
+    diagnose("--facts", slow_steps)
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "modelmedic.engine.interfaces.main",
+         "--facts", str(slow_steps)],
+        env=environment, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "modelmedic.engine.diagnoser" in imported
+    assert not imported & HEAVY
+
+
+def test_other_commands_load_no_extras(modules_after, slow_steps):
+    message = "Error code: 401 - {'detail': 'Invalid API key'}"
+    loaded = modules_after("decode", message, "--fail-on", "info")
+    assert "modelmedic.probes.messages" in loaded
+    assert not loaded & {"numpy", "tinker", "torch", "transformers", "yaml", "pydantic"}
+
+
+def test_importing_the_library_loads_nothing_heavy(run):
+    code = "import sys, modelmedic.engine; print(*sys.modules)"
+    loaded = set(run(sys.executable, "-c", code).out.split())
+    assert "modelmedic.engine.diagnoser" in loaded
+    assert not loaded & HEAVY
