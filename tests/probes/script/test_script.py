@@ -300,10 +300,11 @@ def test_the_order_of_facts_does_not_depend_on_the_hash_seed():
 
 PIECES = st.sampled_from(
     """import tinker\n|for b in x:\n|    |tc.forward_backward(b, 'c')|.result()|await |return x\n
-async def f(a, *b, c=1, **d):\n|class A(B):\n|self.x = |if a: break\n|[y for y in z if w]|lambda q: q
-{**a, 'b': c}|try:\n|except* E as e:\n|\n|match x:\n    case {'a': [*_]}: pass\n|global x\n|(|)|'|%pip\n
-x: 'tinker.TrainingClient' = |f'{a!r:>{b}} User:'|types.Datum(loss_fn_inputs=dict(a=1))|del x[0]\n|:=
-yield |x[1:2, ...]|a @ b|*a, b = c\n|with a as b, c: pass\n|@retry\n|\0|sampler.sample()|x += 1\n
+async def f(a, *b, c=1, **d):\n|class A(B):\n|self.x = 
+if a: break\n|[y for y in z if w]|lambda q: q
+{**a, 'b': c}|try:\n|except* E as e:\n|\n|match x:\n    case {'a': [*_]}: pass\n|global x\n|(|)|'
+%pip\n|x: 'tinker.TrainingClient' = |f'{a!r:>{b}} User:'|types.Datum(loss_fn_inputs=dict(a=1))|del x[0]\n
+:=|yield |x[1:2, ...]|a @ b|*a, b = c\n|with a as b, c: pass\n|@retry\n|\0|sampler.sample()|x += 1\n
 tc = s.create_lora_training_client(*a, **k)\n""".replace("\\n", "\n").split("|")
 )
 
