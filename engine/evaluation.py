@@ -13,7 +13,7 @@ from ..facts import Fact, Value
 from .inference.aggregates import evaluate
 from .inference.alpha import AlphaLayer
 from .inference.network_index import Signal
-from .ir import Guard, Literal_, Program, Rule
+from .ir import Literal_, Program, Rule
 from .operators import (
     Truth,
     compare,
@@ -111,11 +111,11 @@ class Evaluator:
         if not count:
             yield from failing
 
-    def failing_guards(self, rule: Rule, binding: Bindings) -> list[tuple[Guard, Truth]]:
-        """The guards that do not pass though both variables are bound, with their truth."""
+    def failing_guards(self, rule: Rule, binding: Bindings) -> list[tuple[str, Truth]]:
+        """The left variables of guards that do not pass though both are bound, with their truth."""
         bound = [g for g in rule.guards if g.left in binding and g.right in binding]
-        judged = [(g, compare(g.op, binding[g.left], binding[g.right])) for g in bound]
-        return [(guard, truth) for guard, truth in judged if truth is not True]
+        judged = [(g.left, compare(g.op, binding[g.left], binding[g.right])) for g in bound]
+        return [(variable, truth) for variable, truth in judged if truth is not True]
 
     def _extend(self, binders: Sequence[Literal_], binding: Bindings) -> Iterator[Bindings]:
         if not binders:

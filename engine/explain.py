@@ -107,7 +107,7 @@ class Explanations:
         unfolded = []
         for step in _one_per_entry(self.steps(fact)):
             because = [
-                self._premise(j, depth, above | {fact})
+                self._premise(j, step.rule, depth, above | {fact})
                 for j in step.judgements
                 if j.literal.mode != "refuted" or j.facts
             ]
@@ -119,9 +119,11 @@ class Explanations:
             unfolded.append(plain)
         return unfolded
 
-    def _premise(self, judgement: Judgement, depth: int, above: frozenset[Fact]) -> dict[str, Any]:
+    def _premise(
+        self, judgement: Judgement, rule: Rule, depth: int, above: frozenset[Fact]
+    ) -> dict[str, Any]:
         plain: dict[str, Any] = {
-            "condition": wording.condition(self._program, judgement.literal),
+            "condition": wording.condition(self._program, judgement.literal, rule.guards),
             "facts": [self.ids[fact] for fact in judgement.facts[:MAX_FACTS_SHOWN]],
         }
         derived = [f for f in judgement.facts if self.is_derived(f)]

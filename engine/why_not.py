@@ -82,31 +82,30 @@ class WhyNot:
             number = self._program.aggregates[number].pattern
         return self._program.patterns[number]
 
-    def words(self, literal: Literal_) -> str:
+    def words(self, literal: Literal_, rule: Rule) -> str:
         """The condition in words."""
-        return wording.condition(self._program, literal)
+        return wording.condition(self._program, literal, rule.guards)
 
     def _ways(self, wanted: str) -> list[Way]:
         rules = [self._program.rules[n] for n in self._program.network.concluding.get(wanted, ())]
         return sorted((self.best_way(rule) for rule in rules), key=Way.cost)
 
     def _way(self, rule: Rule, binding: Mapping[str, Any]) -> Way:
-        judgements = self._evaluator.judge_rule(rule, binding)
+        failing = dict(self._evaluator.failing_guards(rule, binding))
+        judgements = [
+            j._replace(truth=failing[variable]) if (variable := _guarded(j, failing)) else j
+            for j in self._evaluator.judge_rule(rule, binding)
+        ]
         holds = tuple(j for j in judgements if j.truth is True)
         gaps: dict[str, Gap] = {}
         for judgement in judgements:
             if judgement.truth is True:
                 continue
-            text = wording.condition(self._program, judgement.literal)
+            text = self.words(judgement.literal, rule)
             gap = Gap(judgement.literal, text, judgement.truth, judgement.facts)
             # 'not X' is two literals; the contradicted one tells more than the unknown one
             if text not in gaps or gaps[text].truth is None:
                 gaps[text] = gap
-        for guard, truth in self._evaluator.failing_guards(rule, binding):
-            literal = next(x for x in rule.literals if guard.left in {v for _, v in x.joins})
-            text = wording.guard(self._program, literal, guard)
-            judgement = self._evaluator.judge(literal, binding)
-            gaps[text] = Gap(literal, text, truth, judgement.facts)
         return Way(rule, holds, tuple(gaps.values()))
 
     def _gap_goal(self, gap: Gap) -> str:
@@ -123,7 +122,7 @@ def plain(way: Way, why_not: WhyNot, ids: Mapping[Fact, str]) -> dict[str, Any]:
     """A way in its JSON form, with the gaps under gaps about derived facts."""
     return {
         "rule": way.rule.entry,
-        "holds": sorted({why_not.words(j.literal) for j in way.holds}),
+        "holds": sorted({why_not.words(j.literal, way.rule) for j in way.holds}),
         "missing": [_gap_plain(g, why_not, ids) for g in way.gaps if g.truth is None],
         "contradicted": [_gap_plain(g, why_not, ids) for g in way.gaps if g.truth is False],
     }
@@ -136,6 +135,12 @@ def _gap_plain(gap: Gap, why_not: WhyNot, ids: Mapping[Fact, str]) -> dict[str, 
     inner = why_not.unfold(gap) if gap.truth is None else []
     needs = [g.text for g in why_not.bottom(inner[0])] if inner else []
     return shown | ({"needs": needs} if needs else {})
+
+
+def _guarded(judgement: Judgement, failing: Collection[str]) -> str:
+    """The variable of the literal, if it passes, whose comparison with another one fails."""
+    variables = (name for _, name in judgement.literal.joins if name in failing)
+    return next(variables, "") if judgement.truth is True else ""
 
 
 def nearest(ways: Sequence[Way], limit: int = 3) -> list[Way]:

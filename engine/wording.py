@@ -23,23 +23,19 @@ _OPS = {
 _PLACEHOLDER = r"\{([a-z_][a-z0-9_]*)\.([a-z_][a-z0-9_]*)\}"
 
 
-def condition(program: Program, literal: Literal_) -> str:
-    """A literal in words, such as ``package with name = 'pydantic' and version < 2.13``."""
+def condition(program: Program, literal: Literal_, guards: Sequence[Guard] = ()) -> str:
+    """A literal in words, such as ``package with name = 'pydantic' and version < 2.13``, with the
+    comparisons with variables that its rule makes."""
     if literal.mode == "aggregate":
         return aggregate(program, program.aggregates[literal.pattern], literal.wanted)
-    text = pattern(program.patterns[literal.pattern], literal.joins)
+    text = pattern(program.patterns[literal.pattern], literal.joins, guards)
     prefix = {"match": "", "refuted": "not ", "unless_possible": "not ", "unless_match": "no "}
     return prefix[literal.mode] + text
 
 
-def guard(program: Program, literal: Literal_, item: Guard) -> str:
-    """The comparison of an attribute of a pattern with a variable that another one binds."""
-    attribute = next(name for name, variable in literal.joins if variable == item.left)
-    kind = program.patterns[literal.pattern].kind
-    return f"{kind} with {attribute} {_OPS[item.op.removeprefix('version_')]} ${item.right}"
-
-
-def pattern(shape: Pattern, joins: Sequence[tuple[str, str]] = ()) -> str:
+def pattern(
+    shape: Pattern, joins: Sequence[tuple[str, str]] = (), guards: Sequence[Guard] = ()
+) -> str:
     """A pattern in words; a diagnosis, band or tree node in its own phrase."""
     fixed = {t.attribute: t.operand for t in shape.tests if t.op == "eq"}
     if shape.kind == "diagnosis" and "name" in fixed:
@@ -50,6 +46,12 @@ def pattern(shape: Pattern, joins: Sequence[tuple[str, str]] = ()) -> str:
         return f"{fixed.get('classification')} is {fixed['label']!r}"
     parts = [test(t) for t in shape.tests if not _default_polarity(t)]
     parts += [f"{attribute} = ${name}" for attribute, name in joins if not name.startswith("_")]
+    parts += [
+        f"{attribute} {_OPS[guard.op.removeprefix('version_')]} ${guard.right}"
+        for attribute, name in joins
+        for guard in guards
+        if guard.left == name
+    ]
     return f"{shape.kind} with {' and '.join(parts)}" if parts else shape.kind
 
 

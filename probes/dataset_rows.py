@@ -44,7 +44,7 @@ class RowFigures(NamedTuple):
 
 
 def check_row(value: Any) -> tuple[list[Finding], RowFigures | None]:
-    """The problems of one row, each at most once, and its figures where it has messages."""
+    """The problems of one row, each at most once, and its figures where its messages can be read."""
     if not isinstance(value, dict):
         return [Finding("not-an-object", f"the row is {_kind(value)}")], None
     messages = value.get("messages")
@@ -61,7 +61,8 @@ def check_row(value: Any) -> tuple[list[Finding], RowFigures | None]:
     if not usable or roles[-1] != "assistant":
         findings["last-turn-not-assistant"] = f"the last role is {_names(roles[-1:])}"
     found = [Finding(problem, detail) for problem, detail in findings.items()]
-    return found, _figures(usable)
+    # A message that cannot be read says nothing that could repeat another row.
+    return found, None if "bad-message" in findings else _figures(usable)
 
 
 def _without_messages(value: Mapping[str, Any]) -> str:

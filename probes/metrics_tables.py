@@ -68,8 +68,9 @@ def read_table(path: Path) -> Table:
         if not collected.take(number, values):
             break
     table = Table(str(path), collected.finish(), bad.all())
-    if collected.without_step and collected.by_step:
-        text = f"{collected.without_step:,} rows name no step; {_LOST}"
+    lost = collected.bad_steps + (collected.without_step if collected.by_step else 0)
+    if lost:
+        text = f"{lost:,} rows name no step or none that can be used; {_LOST}"
         table.problems.append(Problem("MM441", text, Location(table.name)))
     if ending.cut or collected.full:
         text = f"the file is long: what follows its first {len(table.rows):,} steps is left out"
@@ -84,17 +85,20 @@ class _Rows:
     def __init__(self) -> None:
         self.by_step: dict[int, MetricRow] = {}
         self.loose: list[MetricRow] = []
-        self.without_step = 0
+        self.without_step = self.bad_steps = 0
         self.full = False
         self._values = 0
 
     def take(self, number: int, values: Mapping[str, float]) -> bool:
-        step = next((step_of(values[key]) for key in STEP_KEYS if key in values), None)
+        steps = (step_of(values[key]) for key in STEP_KEYS if key in values)
+        step = next((each for each in steps if each is not None), None)
         self._values += len(values)
         if len(self.by_step) + len(self.loose) >= MAX_ROWS or self._values > MAX_VALUES:
             self.full = True
             return False
-        if step is None:
+        if step is None and any(key in values for key in STEP_KEYS):
+            self.bad_steps += 1
+        elif step is None:
             self.without_step += 1
             self.loose.append(MetricRow(len(self.loose), number, dict(values)))
         else:

@@ -186,7 +186,7 @@ def _share(name: str, timing: Timing, steps: Sequence[Step], spans: Spans | None
     """
     is_part = timing.layout != "other" and name in PARTS
     whole = sum(_size(step, is_part) for step in timing.steps)
-    own = 0.0
+    own, unseen = 0.0, 0
     for step in steps:
         call = step.row.calls[name]
         if call.times == 1:
@@ -195,7 +195,8 @@ def _share(name: str, timing: Timing, steps: Sequence[Step], spans: Spans | None
             own += length(union([at for n, at in spans.steps[step.row.step] if n == name]))
         else:
             whole -= _size(step, is_part)
-    if whole <= 0 or not steps:
+            unseen += 1
+    if whole <= 0 or unseen == len(steps):
         return None
     # Work that runs beside the step (asynchronous sampling) has no share of it.
     return rounded(min(own / whole, 1.0)) if own <= 1.01 * whole else None

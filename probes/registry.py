@@ -22,7 +22,10 @@ _PROBES = {
     "metrics": "metrics:gather_metrics",
     "profile": "profiles:gather_profile",
     "script": "script:gather_script",
+    "renderer": "renderer:gather_renderer",
+    "serialization": "serialization:gather_serialization",
     "service": "service:gather_service",
+    "weights": "weights:gather_weights",
 }
 
 

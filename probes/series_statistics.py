@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 # A trend needs so many values; with fewer any order comes up by chance.
 MIN_TREND = 5
+# Below this number, values that run in strict order have their course whatever the noise estimate,
+# which a bend spoils where the values are few.
+FEW = 9
 # Change below this part of the size of the values counts as none.
 FLAT = 0.02
 # Change must exceed so many standard errors of the medians that are compared.
@@ -93,7 +96,7 @@ def trend(values: Sequence[float]) -> str | None:
     The series is cut into at most eight blocks. Medians of the first, the last and the lowest and
     highest block in between are compared; a change counts where it exceeds both three standard
     errors of these medians and 2 % of the size of the values. Values that all lie within 2 % are
-    flat whatever their number. Without a direction the series is unstable where the noise is as
+    flat whatever their number; fewer than nine in strict order need no test. Without a direction the series is unstable where the noise is as
     large as the values themselves, else flat.
     """
     if len(values) < 2:
@@ -103,6 +106,8 @@ def trend(values: Sequence[float]) -> str | None:
         return "flat" if len(values) > 2 else None
     if len(values) < MIN_TREND:
         return None
+    if len(values) < FEW and (strict := _strict_course(values)):
+        return strict
     blocks = _blocks(values)
     heights = [median(block) for block in blocks]
     noisy = noise(values)
@@ -125,8 +130,21 @@ def _direction(heights: Sequence[float], bound: float) -> str | None:
     return "falling" if first - last > bound else None
 
 
+def _strict_course(values: Sequence[float]) -> str | None:
+    """The course of values that all rise or fall, or turn once with two steps on either side."""
+    ups = [b > a for a, b in pairwise(values)]
+    if any(a == b for a, b in pairwise(values)):
+        return None
+    turns = [i for i, (a, b) in enumerate(pairwise(ups), 1) if a != b]
+    if not turns:
+        return "rising" if ups[0] else "falling"
+    if len(turns) == 1 and 2 <= turns[0] <= len(ups) - 2:
+        return "turning-down" if ups[0] else "turning-up"
+    return None
+
+
 def _blocks(values: Sequence[float]) -> list[Sequence[float]]:
-    number = 3 if len(values) < 8 else min(8, len(values) // 3)
+    number = min(8, len(values) // 3) if len(values) >= FEW else 3
     edges = [round(i * len(values) / number) for i in range(number + 1)]
     return [values[a:b] for a, b in pairwise(edges)]
 

@@ -265,6 +265,7 @@ def _known(name: str, ids: Collection[str], what: str) -> None:
 
 def _register() -> None:
     """Groups in their own modules; imported with the command line, still without heavy packages."""
+    from . import artefact_probe_commands  # noqa: F401 - adds to the probe group
     from .inspect_command import inspect
     from .kb_commands import kb
     from .probe_commands import probe

@@ -12,8 +12,8 @@ import click
 from . import output
 from .setup import load_base, read_stdin
 
-_TARGET = click.option("-o", "--output", "target", type=click.Path(path_type=Path), default=None)
-_DEBUG = click.option("--debug", is_flag=True, hidden=True)
+TARGET = click.option("-o", "--output", "target", type=click.Path(path_type=Path), default=None)
+DEBUG = click.option("--debug", is_flag=True, hidden=True)
 
 
 @click.group()
@@ -23,7 +23,7 @@ def probe() -> None:
 
 @probe.command("list")
 @click.option("--format", "-f", "format_", type=click.Choice(["text", "json"]), default="text")
-@_DEBUG
+@DEBUG
 def list_(format_: str, debug: bool) -> int:
     """The probes with what they gather and cost."""
     from ...probes.registry import list_probes
@@ -71,8 +71,8 @@ def list_(format_: str, debug: bool) -> int:
     help="A freeze, requirements or lock file instead of an interpreter.",
 )
 @click.option("--all-packages", is_flag=True, help="Every package, not only the relevant ones.")
-@_TARGET
-@_DEBUG
+@TARGET
+@DEBUG
 def environment(
     python: Path | None, freeze: Path | None, all_packages: bool, target: Path | None, debug: bool
 ) -> int:
@@ -80,7 +80,7 @@ def environment(
     from ...probes.environment import gather_environment
 
     vocabulary = load_base(()).vocabulary
-    return _emit(
+    return emit(
         gather_environment(vocabulary, python=python, freeze=freeze, all_packages=all_packages),
         target,
     )
@@ -88,8 +88,8 @@ def environment(
 
 @probe.command()
 @click.argument("file", required=False)
-@_TARGET
-@_DEBUG
+@TARGET
+@DEBUG
 def messages(file: str | None, target: Path | None, debug: bool) -> int:
     """Errors, HTTP answers and known log lines in a text; - or nothing reads standard input."""
     from ...facts.fact_file import MAX_BYTES, read_text
@@ -98,10 +98,10 @@ def messages(file: str | None, target: Path | None, debug: bool) -> int:
     from_stdin = file in (None, "-")
     text = read_stdin() if from_stdin else read_text(Path(str(file)), MAX_BYTES)
     name = "<stdin>" if from_stdin else str(file)
-    return _emit(read_messages(text, load_base(()).vocabulary, name=name), target)
+    return emit(read_messages(text, load_base(()).vocabulary, name=name), target)
 
 
-def _emit(outcome: Any, target: Path | None) -> int:
+def emit(outcome: Any, target: Path | None) -> int:
     """A facts file on stdout, the problems on stderr; bad input if there is nothing else."""
     from .layout import write
     from .report_text import problem_lines

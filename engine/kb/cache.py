@@ -37,7 +37,8 @@ def default_folder() -> Path | None:
 def read(folder: Path, digest: str) -> dict[str, Any] | None:
     """The cached knowledge, or None if there is none that can be trusted."""
     try:
-        with _path(folder, digest).open("rb") as file:
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # a pipe would wait for a writer
+        with open(os.open(_path(folder, digest), flags), "rb") as file:
             status = os.fstat(file.fileno())
             if not _own(status) or status.st_size > MAX_BYTES:
                 return None

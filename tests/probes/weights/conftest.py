@@ -6,6 +6,7 @@ The merges are written out here independently of the probe: plain loops over exp
 import json
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ def f32(bits):
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
-def save(path: Path, tensors: dict, metadata=None) -> None:
+def save(path: Path, tensors: dict[str, Any], metadata=None) -> None:
     """Write a safetensors file; uint16 arrays are bfloat16."""
     names = {"uint16": "BF16", "float32": "F32", "float16": "F16", "float64": "F64", "uint8": "U8"}
     header, start = ({"__metadata__": metadata} if metadata else {}), 0

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shutil
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ HIDDEN, INNER, EXPERTS, RANK, ALPHA = 32, 24, 3, 4, 10
 def configuration(family):
     import transformers
 
-    text = {
+    text: dict[str, Any] = {
         "hidden_size": HIDDEN, "num_hidden_layers": 2, "num_attention_heads": 4,
         "num_key_value_heads": 2, "head_dim": 8, "vocab_size": 48, "max_position_embeddings": 64,
         "intermediate_size": INNER, "tie_word_embeddings": False, "moe_intermediate_size": INNER,
