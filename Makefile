@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12      the interpreter the virtual environment is made from
 #   WITHOUT_DURABLE=1      install without durable-rules (no C compiler here): reference evaluator
-#   WITH_TORCH=1           add torch, as pinned in constraints-dev.txt, for the tensor tests
+#   WITH_HEAVY=1           add torch, transformers and the Tinker SDK for the tests marked heavy
 #   ARGS="-k tree -x"      more arguments for pytest
 
 SHELL := bash
@@ -15,14 +15,14 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3
 WITHOUT_DURABLE ?=
-WITH_TORCH ?=
+WITH_HEAVY ?=
 ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 RUN := $(VENV)/.installed
-DEV := $(VENV)/.installed-dev $(if $(WITH_TORCH),$(VENV)/.installed-torch)
+DEV := $(VENV)/.installed-dev $(if $(WITH_HEAVY),$(VENV)/.installed-heavy)
 EXAMPLE := facts/examples/slow_steps.json
 
 .PHONY: help setup dev demo test quick lint fix types arch kb check bench wheel smoke clean
@@ -75,8 +75,10 @@ $(VENV)/.installed-dev: $(RUN) constraints-dev.txt
 	@$(PIP) install -c constraints-dev.txt -r $(VENV)/dev.txt
 	@touch $@
 
-$(VENV)/.installed-torch: $(VENV)/.installed-dev
-	@$(PIP) install -c constraints-dev.txt torch
+$(VENV)/.installed-heavy: $(VENV)/.installed-dev
+	@echo "make: installing torch, transformers and the Tinker SDK in $(VENV)" >&2
+	@$(PIP) install -c constraints-dev.txt torch==2.13.0
+	@$(PIP) install -c constraints-dev.txt tinker tinker-cookbook transformers safetensors numpy
 	@touch $@
 
 # ---- use ----------------------------------------------------------------------------------------

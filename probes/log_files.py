@@ -159,7 +159,9 @@ class LogStream:
                     read += len(kept)
                     yield kept
                     if self._left <= 0:
-                        message = f"the log is too long: what stands behind byte {read:,} was left out"
+                        message = (
+                            f"the log is too long: what stands behind byte {read:,} was left out"
+                        )
                         self._problem("MM495", message, where, "give the last files only")
                         return
         except (OSError, EOFError, ValueError) as error:

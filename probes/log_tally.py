@@ -115,11 +115,8 @@ class Tally:
 
     def _take(self, start: int, end: int, number: int, *, again: bool) -> int:
         """Read or count the line of interest at ``start``; gives where to go on."""
-        region = end
         line = self._text[start:end]
-        if TRACEBACK in line:
-            plain = _PLAIN.match(self._text, end, end + AHEAD) if line.startswith(TRACEBACK) else None
-            region = plain.end() if plain else end
+        region = self._region(start, end)
         key = key_of(self._text[start:region])
         kind = self._kinds.get(key)
         if kind is None:
@@ -157,13 +154,16 @@ class Tally:
                 return
             start = self._text.rfind(b"\n", 0, hit.start()) + 1
             at = self._text.find(b"\n", hit.start()) + 1
-            region = at
-            if self._text.startswith(TRACEBACK, start):
-                plain = _PLAIN.match(self._text, at, at + AHEAD)
-                region = plain.end() if plain else at
-            key = key_of(self._text[start:region])
+            key = key_of(self._text[start : self._region(start, at)])
             if key not in self._kinds:
                 self._kinds[key] = _Kind([], inner=True)
+
+    def _region(self, start: int, end: int) -> int:
+        """Where that ends by which a message is known again: its line, or a plain traceback."""
+        if not self._text.startswith(TRACEBACK, start):
+            return end
+        plain = _PLAIN.match(self._text, end, end + AHEAD)
+        return plain.end() if plain else end
 
     def _read(self, start: int, number: int) -> tuple[list[Message], int]:
         """The messages of the line at ``start`` and where the last of them ends."""

@@ -48,7 +48,7 @@ def looks_like_trace(head: bytes) -> bool:
     """Whether a file's head is that of a trace in Chrome's form."""
     value = first_value(head)
     if isinstance(value, dict):
-        return isinstance(value.get("ph"), str) and "ts" in value
+        return "traceEvents" in value or (isinstance(value.get("ph"), str) and "ts" in value)
     start = head.lstrip()[:4096]
     return (start.startswith((b"[", b"{")) and b'"ph"' in start and b'"ts"' in start) or (
         start.startswith(b"{") and b'"traceEvents"' in start
@@ -140,12 +140,15 @@ def _take(tracks: dict[str, _Track], event: dict[str, Any]) -> str | None:
             return "the event has no duration"
         _close(track, name, at, at + took, not track.open)
         return None
+    if all(begun != name for begun, _, _ in track.open):
+        return ""  # it began before the trace did
     while track.open:
         begun, start, has_inner = track.open.pop()
+        # Bars inside whose end is missing end here at the latest.
+        _close(track, begun, start, max(at, start), not has_inner)
         if begun == name:
-            _close(track, name, start, max(at, start), not has_inner)
-            return None
-    return ""  # it began before the trace did
+            break
+    return None
 
 
 def _close(track: _Track, name: str, start: float, end: float, is_leaf: bool) -> None:

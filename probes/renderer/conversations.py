@@ -234,7 +234,12 @@ def _conversation(
         return None
     bare = tuple(tool["function"] if isinstance(tool.get("function"), dict) else tool
                  for tool in tools)  # fmt: skip
-    return Conversation(name, tuple(messages), bare, place=str(where))
+    return Conversation(
+        name,
+        tuple(messages),
+        bare,
+        place=f"{where.path}:{where.line}" if where.line else where.path,
+    )
 
 
 def _what_is_wrong(messages: Any, tools: Any) -> str:

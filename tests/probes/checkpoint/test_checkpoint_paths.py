@@ -49,7 +49,9 @@ def test_the_list_of_a_run(data, vocabulary):
 
 def test_of_a_long_list_the_newest_are_kept(tmp_path, vocabulary):
     path = tmp_path / "checkpoints.jsonl"
-    rows = [json.dumps({"name": str(i), "state_path": f"tinker://r/weights/{i}"}) for i in range(40)]
+    rows = [
+        json.dumps({"name": str(i), "state_path": f"tinker://r/weights/{i}"}) for i in range(40)
+    ]
     path.write_text("\n".join([*rows[:-1], "{broken", rows[-1]]))
     outcome = gather_checkpoints(path, vocabulary)
     assert [f.get("path").rpartition("/")[2] for f in outcome.facts] == [

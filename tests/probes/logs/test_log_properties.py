@@ -2,6 +2,7 @@
 
 import gzip
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,7 @@ def facts(parts, vocabulary):
 @given(lines=logs, cuts=st.lists(st.integers(0, 40), max_size=4))
 def test_rotating_a_log_changes_nothing(lines, cuts, vocabulary):
     borders = [0, *sorted(min(cut, len(lines)) for cut in cuts), len(lines)]
-    parts = [lines[a:b] for a, b in zip(borders, borders[1:], strict=False)]
+    parts = [lines[a:b] for a, b in pairwise(borders)]
     assert facts(parts, vocabulary) == facts([lines], vocabulary)
 
 

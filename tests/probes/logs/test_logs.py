@@ -71,7 +71,7 @@ def test_the_messages_are_those_of_the_messages_probe(data, vocabulary, tmp_path
     for name, body in scenarios(text):
         path = tmp_path / f"{name}.log"
         path.write_text(body)
-        logs = {fact for fact in gather_logs(path, vocabulary).facts}
+        logs = set(gather_logs(path, vocabulary).facts)
         body = body.replace("00000000-stub-0000-0000-000000000001", "session-1")
         body = body.replace("sessionless-0967ae1b-6705-40ba-80f2-f49b50f658c5", "session-1")
         messages = set(read_messages(body, vocabulary, name=name).facts)

@@ -26,9 +26,7 @@ def metric(outcome, name):
 
 def summary(outcome, operation):
     (fact,) = (
-        f
-        for f in outcome.facts
-        if f.kind == "timing_summary" and f.get("operation") == operation
+        f for f in outcome.facts if f.kind == "timing_summary" and f.get("operation") == operation
     )
     return fact
 
