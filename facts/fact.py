@@ -111,9 +111,9 @@ def canonical(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     for fact in facts:
         key = fact.sort_key()
         seen = merged.get(key)
-        if seen is not None:
-            sources = tuple(sorted({*seen.provenance, *fact.provenance}))
-            fact = Fact(fact.kind, fact.values, sources)
+        stated = (*seen.provenance, *fact.provenance) if seen else fact.provenance
+        if len(stated) > 1 or seen:
+            fact = Fact(fact.kind, fact.values, tuple(sorted(set(stated))))
         merged[key] = fact
     return tuple(merged[key] for key in sorted(merged))
 

@@ -228,9 +228,9 @@ def _provenance_problems(stated: Any, where: Location) -> list[Problem]:
                     "its parts are source, location, at, certainty",
                 )
             ]
-        if not all(isinstance(v, str) and len(v) <= MAX_STRING for v in entry.values()):
+        if any(_type_problem("string", value) for value in entry.values()):
             message = f"each part of 'provenance' must be text of at most {MAX_STRING} characters"
-            return [Problem("MM117", message, where, "shorten it, or leave it out")]
+            return [Problem("MM117", message, where, "mend it, or leave it out")]
     return []
 
 

@@ -51,7 +51,7 @@ def gather_checkpoints(path: Path | str, vocabulary: Vocabulary) -> Outcome:
     Paths with placeholders (``{run_id}``, ``<name>``) are passed over: what they become is not
     known. Of checkpoints.jsonl, the list that the cookbook writes, the newest are kept. Problems:
     MM440 the file cannot be read, MM441 a line of the list cannot be used, MM442 the file was cut,
-    MM480 paths were left out, MM481 there is none in the file.
+    MM476 paths were left out, MM477 there is none in the file.
     """
     path = Path(path)
     collector = Collector(vocabulary, "probe:checkpoint")
@@ -63,7 +63,7 @@ def gather_checkpoints(path: Path | str, vocabulary: Vocabulary) -> Outcome:
         return collector.outcome()
     if not count:
         where, hint = Location(str(path)), "give a script, a log or checkpoints.jsonl"
-        collector.problem("MM481", "no tinker:// path stands in the file", where, hint)
+        collector.problem("MM477", "no tinker:// path stands in the file", where, hint)
     return collector.outcome()
 
 
@@ -113,7 +113,7 @@ def _add_named(collector: Collector, path: Path) -> int:
                       used_for=found.used_for or None)  # fmt: skip
     if left_out:
         text = f"more than {MAX_PATHS} different paths; {left_out:,} mentions were left out"
-        collector.problem("MM480", text, Location(str(path)))
+        collector.problem("MM476", text, Location(str(path)))
     _report_cut(collector, path, ending)
     return len(seen)
 

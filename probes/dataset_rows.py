@@ -44,7 +44,7 @@ class RowFigures(NamedTuple):
 
 
 def check_row(value: Any) -> tuple[list[Finding], RowFigures | None]:
-    """The problems of one row, each at most once, and its figures where its messages can be read."""
+    """The problems of a row, each at most once, and its figures where its messages can be read."""
     if not isinstance(value, dict):
         return [Finding("not-an-object", f"the row is {_kind(value)}")], None
     messages = value.get("messages")

@@ -27,10 +27,12 @@ _ROTATED = re.compile(
 
 
 class Piece(NamedTuple):
-    """Whole lines of the log, each with its line end; ``line`` counts from 1 over all files."""
+    """Whole lines of the log, each with its line end; ``line`` is the number of the first one,
+    counted from 1 over all files, ``lines`` how many they are."""
 
     data: bytes
     line: int
+    lines: int
 
 
 def log_family(path: Path) -> tuple[Path, ...]:
@@ -85,6 +87,8 @@ class LogStream:
         self.cut_lines = 0
         self._paths = paths
         self._left = limit
+        self._passed = self._last_lines = 0
+        self._offsets: list[int] = []  # of the files that are not empty, in bytes and in lines
         self._starts: list[int] = []
         self._names: list[str] = []
 
@@ -99,24 +103,36 @@ class LogStream:
         """The stream, in pieces of about :data:`CHUNK` bytes; where they end depends on the
         stream alone, not on the files that it comes from."""
         line, rest, skipping = 1, b"", False
+        self._passed = 0  # bytes of the stream before the rest
         for data in self._even(self._lines()):
-            rest += data
             if skipping:
-                _, end, rest = rest.partition(b"\n")
-                skipping = not end
-                if skipping:
-                    rest = b""
-                    continue
-            end_of_lines = rest.rfind(b"\n") + 1
-            piece, rest = rest[:end_of_lines], rest[end_of_lines:]
+                end = data.find(b"\n") + 1 or len(data)
+                self._passed += end
+                skipping = not data[end - 1 : end] == b"\n"
+                data = data[end:]
+            rest += data
+            end = rest.rfind(b"\n") + 1
+            if end:
+                yield self._piece(rest[:end], line, end)
+                line += self._last_lines
+                rest = rest[end:]
             if len(rest) > CHUNK:
-                piece, rest, skipping = piece + rest[:MAX_LINE] + b"\n", b"", True
+                yield self._piece(rest[:MAX_LINE] + b"\n", line, len(rest))
+                line += 1
+                rest, skipping = b"", True
                 self.cut_lines += 1
-            if piece:
-                yield Piece(piece, line)
-                line += piece.count(b"\n")
         if rest:
-            yield Piece(rest + b"\n", line)
+            yield self._piece(rest + b"\n", line, len(rest))
+
+    def _piece(self, data: bytes, line: int, size: int) -> Piece:
+        """A piece that took ``size`` bytes of the stream; notes the files that begin in it."""
+        for offset in self._offsets[len(self._starts) :]:
+            if offset >= self._passed + size:
+                break
+            self._starts.append(line + data.count(b"\n", 0, offset - self._passed))
+        self._passed += size
+        self._last_lines = data.count(b"\n")
+        return Piece(data, line, self._last_lines)
 
     def _even(self, parts: Iterator[bytes]) -> Iterator[bytes]:
         """The same bytes in parts of exactly :data:`CHUNK`, but for the last one."""
@@ -135,17 +151,18 @@ class LogStream:
 
     def _lines(self) -> Iterator[bytes]:
         """The bytes of all files; each file ends with a line end. Notes where each begins."""
-        line = 1
+        offset = 0
         for path in self._paths:
-            self._starts.append(line)
-            self._names.append(path.name)
-            last = b""
+            start, last = offset, b""
             for data in self._file(path):
-                line += data.count(b"\n")
-                last = data[-1:]
+                if offset == start and data:
+                    self._offsets.append(start)
+                    self._names.append(path.name)
+                offset += len(data)
+                last = data[-1:] or last
                 yield data
             if last and last != b"\n":
-                line += 1
+                offset += 1
                 yield b"\n"
 
     def _file(self, path: Path) -> Iterator[bytes]:

@@ -70,7 +70,7 @@ class SilenceFinder:
         while stretches:
             stretches += self._inside(piece, *stretches.pop())
         self._has_session = self._has_session or _SESSION in text
-        line = piece.line + text.count(b"\n", 0, last.start)
+        line = piece.line + piece.lines - text.count(b"\n", last.start)
         rest = text[last.end : last.end + MAX_BETWEEN + 1]
         self._before = (last.stamp, line, text[last.start : last.end][:4096], rest)
 

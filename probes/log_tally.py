@@ -69,12 +69,13 @@ class Tally:
     def feed(self, piece: Piece) -> None:
         """Take the next piece of the stream."""
         self._text += piece.data
+        behind = piece.line + piece.lines
         end = self._text.rfind(b"\n", 0, max(len(self._text) - AHEAD, 0)) + 1
         if end > self._from:
             self._search(end)
             keep = self._text.rfind(b"\n", 0, max(end - BACK, 0)) + 1
-            self._line += self._text.count(b"\n", 0, keep)
             self._text = self._text[keep:]
+            self._line = behind - self._text.count(b"\n")
             self._from = end - keep
             self._covered = max(self._covered - keep, 0)
 

@@ -60,7 +60,7 @@ def looks_like_pyinstrument(head: bytes) -> bool:
 
 
 def add_profile(collector: Collector, path: Path, text: str) -> None:
-    """Add ``profile`` and ``profile_hotspot`` facts; MM461 where the profile is not usable."""
+    """Add ``profile`` and ``profile_hotspot`` facts; MM447 where the profile is not usable."""
     try:
         root, duration = _read_json(text) if text.lstrip()[:1] == "{" else _read_text(text)
     except ModelMedicError as error:
@@ -226,4 +226,4 @@ def _read_text(text: str) -> tuple[Frame, float]:
 
 def _unusable(reason: str) -> ModelMedicError:
     hint = "write the profile anew, in the text or JSON form of pyinstrument"
-    return ModelMedicError(Problem("MM461", f"the profile is not usable: {reason}", None, hint))
+    return ModelMedicError(Problem("MM447", f"the profile is not usable: {reason}", None, hint))

@@ -56,7 +56,7 @@ def looks_like_trace(head: bytes) -> bool:
 
 
 def add_timeline(collector: Collector, path: Path) -> None:
-    """Add the ``timeline`` fact; MM441, MM442 for what is not used, MM462 where no bar is whole."""
+    """Add the ``timeline`` fact; MM441, MM442 for what is not used, MM448 where no bar is whole."""
     tracks: dict[str, _Track] = {}
     bars = 0
     last = -math.inf
@@ -82,7 +82,7 @@ def add_timeline(collector: Collector, path: Path) -> None:
     used = [track for track in tracks.values() if track.bars]
     if not used:
         hint = "run some steps with enable_trace=True and end the run normally"
-        collector.problem("MM462", "the trace has no whole bar", Location(str(path)), hint)
+        collector.problem("MM448", "the trace has no whole bar", Location(str(path)), hint)
         return
     _add(collector, path, used)
 
@@ -169,7 +169,7 @@ def _add(collector: Collector, path: Path, tracks: list[_Track]) -> None:
     span = bars[-1].end - bars[0].start
     whole = everything[-1].end - everything[0].start
     if span <= 0 or whole <= 0:
-        collector.problem("MM462", "all bars of the trace have no length", Location(str(path)))
+        collector.problem("MM448", "all bars of the trace have no length", Location(str(path)))
         return
     gaps = [b.start - a.end for a, b in pairwise(bars)]
     operation, longest = max(

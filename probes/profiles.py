@@ -29,7 +29,7 @@ def gather_profile(paths: Path | str | Sequence[Path | str], vocabulary: Vocabul
     - task dumps of asyncio: ``sdk_task``, ``loop_dump``, ``error_message`` of failed tasks
 
     Problems: MM440 a file cannot be read, MM441 a line cannot be used, MM442 a part was left out,
-    MM460 the form is not known, MM461 a profile and MM462 a trace is not usable. Never raises over
+    MM446 the form is not known, MM447 a profile and MM448 a trace is not usable. Never raises over
     an input.
     """
     files = [Path(each) for each in ([paths] if isinstance(paths, (str, Path)) else paths)]
@@ -72,5 +72,5 @@ def _add(collector: Collector, path: Path) -> list[Stack]:
     if not stacks and not has_tasks:
         what = "the file is empty" if not text.strip() else "the form of the file is not known"
         hint = "give a pyinstrument profile, trace_events.jsonl, a py-spy dump or a task dump"
-        collector.problem("MM460", what, Location(str(path)), hint)
+        collector.problem("MM446", what, Location(str(path)), hint)
     return stacks

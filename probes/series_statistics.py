@@ -96,8 +96,8 @@ def trend(values: Sequence[float]) -> str | None:
     The series is cut into at most eight blocks. Medians of the first, the last and the lowest and
     highest block in between are compared; a change counts where it exceeds both three standard
     errors of these medians and 2 % of the size of the values. Values that all lie within 2 % are
-    flat whatever their number; fewer than nine in strict order need no test. Without a direction the series is unstable where the noise is as
-    large as the values themselves, else flat.
+    flat whatever their number; fewer than nine in strict order need no test. Without a direction
+    the series is unstable where the noise is as large as the values themselves, else flat.
     """
     if len(values) < 2:
         return None

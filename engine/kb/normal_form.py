@@ -6,12 +6,15 @@ that absence never counts as evidence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...facts import Attribute, Kind, Problem, Vocabulary
 from ...facts.problems import did_you_mean
+from ..versions import version_key
 from . import conditions as c
 from .source import Item
 
@@ -110,6 +113,8 @@ class Lowering:
                 )
                 continue
             for op, operand in _pairs(test):
+                if (op == "bind" or _is_variable(operand)) and op not in _LITERAL:
+                    self._check_variable(operand, at)
                 if op == "bind" or (op == "eq" and _is_variable(operand)):
                     joins.append((name, str(operand)[1:]))
                 elif _is_variable(operand) and op in ("ne", "lt", "le", "gt", "ge"):
@@ -123,8 +128,18 @@ class Lowering:
             tests.append((kind.polarity, "eq", True))
         return tuple(sorted(tests, key=repr)), tuple(joins), tuple(guards)
 
+    def _check_variable(self, operand: Any, at: Path) -> None:
+        if not _VARIABLE.match(str(operand)):
+            self._problem(
+                "MM232",
+                f"{operand!r} is no variable",
+                at,
+                "write '$name'; a text that starts with '$' goes into 'in: [...]'",
+            )
+
     def _test(self, attribute: Attribute, op: str, operand: Any, at: Path) -> tuple[str, Any]:
-        operand = self._parameter(operand, at)
+        if op not in _LITERAL:
+            operand = self._parameter(operand, at)
         wrong = _operand_problem(attribute, op, operand)
         if wrong:
             self._problem("MM232", f"{attribute.name} {op}: {wrong[0]}", at, wrong[1])
@@ -150,6 +165,13 @@ class Lowering:
         """A bound that may be a '@parameter'; None stays None."""
         return self._parameter(operand, at)
 
+    def _bound(self, operand: Any, at: Path) -> float:
+        value = self._parameter(operand, at)
+        if isinstance(value, str) or not math.isfinite(value):
+            self._problem("MM232", f"{value!r} is no bound", at, "a number, or '@parameter'")
+            return 0.0
+        return float(value)
+
     def _band(self, node: c.BandHolds, path: Path) -> c.Pattern:
         if node.band not in self.subjects:
             self._problem(
@@ -174,6 +196,14 @@ class Lowering:
                 "use absent, or a series over the values",
             )
         drafts = self.pattern(node.count, (*path, "count"), True)
+        kind = self.vocabulary.kinds.get(node.count.fact)
+        if kind and node.distinct is not None and node.distinct not in kind.attributes:
+            self._problem(
+                "MM231",
+                f"{kind.name} has no attribute {node.distinct!r}",
+                (*path, "distinct"),
+                did_you_mean(node.distinct, kind.attributes),
+            )
         function = f"distinct:{node.distinct}" if node.distinct else "count"
         return self._aggregate(drafts, (function, "ge", node.at_least, "", "", 0), path, True)
 
@@ -189,7 +219,7 @@ class Lowering:
             ):
                 self._problem("MM231", f"{source.fact} has no number {name!r}", (*path, "series"))
         bounds = [
-            (op, self._parameter(getattr(node, op), path))
+            (op, self._bound(getattr(node, op), (*path, op)))
             for op in ("lt", "le", "gt", "ge")
             if getattr(node, op) is not None
         ]
@@ -290,6 +320,8 @@ def _pairs(test: Any) -> list[tuple[str, Any]]:
 
 
 _NUMERIC = ("integer", "number")
+_LITERAL = ("contains", "matches", "not_matches")  # '$' and '@' mean nothing in them
+_VARIABLE = re.compile(r"\$[A-Za-z][A-Za-z0-9_]*\Z")
 _TEXTUAL = ("string", "text", "path", "version")
 
 
@@ -297,23 +329,46 @@ def _operand_problem(attribute: Attribute, op: str, operand: Any) -> tuple[str, 
     """What is wrong with comparing the attribute with the operand: (message, hint)."""
     if op == "known":
         return None
-    if op in ("contains", "matches", "not_matches") and attribute.type not in _TEXTUAL:
-        return f"the attribute is a {attribute.type}, not text", ""
+    if op in _LITERAL:
+        return _text_problem(attribute, op, operand)
     if op in ("affected", "prerelease"):
-        return None if attribute.type == "version" else ("the attribute is no version", "")
-    if op in ("matches", "not_matches"):
+        return _events_problem(attribute, operand)
+    if op in ("lt", "le", "gt", "ge") and attribute.type not in _NUMERIC:
+        if attribute.type == "version":
+            return _version_problem([operand])
+        return f"the attribute is a {attribute.type} and has no order", ""
+    for value in operand if isinstance(operand, list) else [operand]:
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{value!r} is no finite number", ""
+        if attribute.type == "number" and type(value) in (int, float):
+            continue
+        if wrong := attribute.problem(value):
+            return wrong
+    return None
+
+
+def _text_problem(attribute: Attribute, op: str, operand: str) -> tuple[str, str] | None:
+    if attribute.type not in _TEXTUAL:
+        return f"the attribute is a {attribute.type}, not text", ""
+    if op != "contains":
         from ..operators import compile_re2
 
         try:
             compile_re2(operand)
         except ValueError as error:
             return str(error), "RE2 has no look-around and no back-references"
-        return None
-    if op in ("lt", "le", "gt", "ge") and attribute.type not in (*_NUMERIC, "version"):
-        return f"the attribute is a {attribute.type} and has no order", ""
-    for value in operand if isinstance(operand, list) else [operand]:
-        if attribute.type == "number" and isinstance(value, int | float) and value is not True:
-            continue
-        if op != "contains" and (wrong := attribute.problem(value)):
-            return wrong
+    return None
+
+
+def _events_problem(attribute: Attribute, operand: Any) -> tuple[str, str] | None:
+    if attribute.type != "version":
+        return "the attribute is no version", ""
+    events = operand if isinstance(operand, list) else []
+    return _version_problem(bound for event in events for bound in event.values())
+
+
+def _version_problem(bounds: Iterable[Any]) -> tuple[str, str] | None:
+    for value in bounds:
+        if value is not None and not (isinstance(value, str) and version_key(value)):
+            return f"{value!r} is no version", "write a PEP 440 version in quotes"
     return None

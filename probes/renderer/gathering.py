@@ -231,6 +231,8 @@ def _add_comparison(
     keyword = next((name for name in _THINKING if name in setting.keywords), "")
     value = setting.keywords.get(keyword)
     differs = not found.match
+    # Of tokens of another family, or of none, nothing can be told.
+    told = theirs.is_list and found.reason != "wrong-family"
     collector.add(
         "token_comparison",
         part.place,
@@ -252,7 +254,7 @@ def _add_comparison(
         our_text=(found.our_text or None) if differs else None,
         their_text=(found.their_text or None) if differs else None,
         supervised=supervised,
-        system_added=(system_added(sides, part, ours, theirs) or None) if theirs.is_list else None,
+        system_added=(system_added(sides, part, ours, theirs) or None) if told else None,
         tools_in_conversation=part.has_tools,
         tools_passed=(setting.pass_tools and bool(part.tools)) if part.has_tools else None,
         images=False,

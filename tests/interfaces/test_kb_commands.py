@@ -86,8 +86,8 @@ def test_lint_is_silent_about_sound_knowledge(diagnose, overlay):
 @pytest.mark.parametrize(
     ("file", "old", "new", "place"),
     [
-        ("disk.yaml", "text: {matches", "txt: {matches", "local/disk.yaml:9:42"),
-        ("disk.yaml", "A write failed.", "'A write to {x.path} failed.'", "local/disk.yaml:6"),
+        ("disk.yaml", "text: {matches", "txt: {matches", "local/disk.yaml:9:46"),
+        ("disk.yaml", "A write failed.", "'A write to {x.path} failed.'", "local/disk.yaml:11:14"),
         ("disk.test.yaml", "kind: silent", "kind: fires", "local/disk.yaml:6"),
         ("disk.test.yaml", "local.rule.disk", "local.rule.disc", "local/disk"),
         ("diagnoses.yaml", "severity: error", "severity: fatal", "local/diagnoses.yaml:8:15"),

@@ -34,7 +34,16 @@ SETS = {
 POOL = sorted({fact for facts in SETS.values() for fact in facts}, key=str)
 
 # Packages that have no part in training or in a port.
-STRANGERS = ("requests", "rich", "pandas", "matplotlib", "scikit-learn", "ipython", "black", "Django")
+STRANGERS = (
+    "requests",
+    "rich",
+    "pandas",
+    "matplotlib",
+    "scikit-learn",
+    "ipython",
+    "black",
+    "Django",
+)
 # Kinds whose facts stand for themselves: seen in one healthy run, harmless in any other.
 ALONE = {
     "gil_jitter", "serialization_benchmark", "sdk_loop_delay", "call_outcomes", "loop_dump",

@@ -159,7 +159,9 @@ def test_who_knows_nothing_is_told_what_to_gather(doctor: Diagnoser, tree: str) 
     for end in branch["conclude"]:
         assert found[end].kind in ("symptom", "escalation")
         assert found[end].packet or found[end].actions, f"{end} does not say what to gather"
-    assert [d.id for d in report.diagnoses if d.kind != "symptom" and d.confidence != "possible"] == []
+    assert [
+        d.id for d in report.diagnoses if d.kind != "symptom" and d.confidence != "possible"
+    ] == []
 
 
 @pytest.mark.parametrize("tree", TREES)

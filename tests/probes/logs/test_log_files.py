@@ -157,3 +157,22 @@ def test_pieces_hold_whole_lines_and_know_their_numbers(tmp_path, monkeypatch):
     for piece in pieces:
         assert piece.data.startswith(b"line %d\n" % (piece.line - 1))
         assert piece.data.endswith(b"\n")
+
+
+def test_places_are_right_whatever_the_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(log_files, "CHUNK", 50)
+    monkeypatch.setattr(log_files, "MAX_LINE", 20)
+    names = ["a", "b", "empty", "c"]
+    contents = ["x\n" * 30, "y" * 500 + "\nz\n" * 20, "", "w\n" * 3]
+    for name, content in zip(names, contents, strict=True):
+        (tmp_path / name).write_text(content)
+    stream = LogStream([tmp_path / name for name in names])
+    pieces = list(stream.pieces())
+    seen = [text for piece in pieces for text in piece.data.splitlines()]
+    assert [piece.lines for piece in pieces] == [len(p.data.splitlines()) for p in pieces]
+    assert stream.cut_lines == 1
+    expected = [(name, number, line[:20]) for name, content in zip(names, contents, strict=True)
+                for number, line in enumerate(content.splitlines(), 1)]  # fmt: skip
+    for number, (text, (name, at, start)) in enumerate(zip(seen, expected, strict=True), 1):
+        assert stream.place(number) == f"{name}:{at}"
+        assert text.decode()[:20] == start

@@ -54,9 +54,13 @@ def line(seconds, text="INFO x"):
     return f"2026-01-02 {hour:02}:{minute:02}:{second:02} {text}\n"
 
 
+def piece(text, number=1):
+    return Piece(text.encode(), number, text.count("\n"))
+
+
 def silences(*lines, threshold_s=60.0):
     finder = SilenceFinder(threshold_s)
-    finder.feed(Piece("".join(lines).encode(), 1))
+    finder.feed(piece("".join(lines)))
     return finder
 
 
@@ -106,17 +110,17 @@ def test_a_time_that_jumps_back_is_no_silence():
 
 def test_a_silence_between_two_pieces():
     finder = SilenceFinder(60.0)
-    finder.feed(Piece((line(0) + line(1, "last") + "  more\n").encode(), 1))
-    finder.feed(Piece(("  and more\n" + line(200)).encode(), 4))
+    finder.feed(piece(line(0) + line(1, "last") + "  more\n"))
+    finder.feed(piece("  and more\n" + line(200), 4))
     assert finder.count == 1 and finder.longest is not None
     assert (finder.longest.seconds, finder.longest.line) == (199, 2)
 
 
 def test_a_piece_without_times_ends_the_search():
     finder = SilenceFinder(60.0)
-    finder.feed(Piece(line(0).encode(), 1))
-    finder.feed(Piece(b"no time\n" * 300, 2))
-    finder.feed(Piece(line(500).encode(), 302))
+    finder.feed(piece(line(0)))
+    finder.feed(piece("no time\n" * 300, 2))
+    finder.feed(piece(line(500), 302))
     assert finder.count == 0
 
 

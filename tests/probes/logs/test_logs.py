@@ -8,6 +8,7 @@ from modelmedic.facts import Location
 from modelmedic.probes import log_tally
 from modelmedic.probes.logs import gather_logs
 from modelmedic.probes.messages import MAX_MESSAGES, read_messages
+from modelmedic.probes.redaction import SessionNames
 
 STAMP = "2026-01-02 03:{:02}:{:02},000 - tinker.lib.x - "
 
@@ -236,3 +237,22 @@ def test_facts_fit_the_vocabulary(data, vocabulary):
     for path in sorted((data / "logs").iterdir()):
         for fact in gather_logs(path, vocabulary, rotated=False).facts:
             assert not vocabulary.problems(fact.plain(), Location("x"))
+
+
+def errors(outcome):
+    """Exceptions, warnings and errors without the ids of sessions."""
+    names = SessionNames()
+    found = (fact for fact in outcome.facts if fact.kind == "error_message")
+    return {
+        (fact.get("exception"), fact.get("level"), names.hide(str(fact.get("text"))))
+        for fact in found
+        if fact.get("exception") or fact.get("level") in ("WARNING", "ERROR", "CRITICAL")
+    }
+
+
+def test_no_error_is_missed_that_the_messages_probe_finds(data, read, vocabulary):
+    samples = [path.read_text("utf-8") for path in sorted((data / "messages").glob("*.txt"))]
+    rows = (data / "real_errors.jsonl").read_text("utf-8").splitlines()
+    samples += [row["text"] + "\n" for row in map(json.loads, rows) if row["exception"]]
+    for text in samples:
+        assert errors(read_messages(text, vocabulary)) <= errors(read(text)), text[:200]

@@ -36,7 +36,7 @@ def codes(outcome):
 
 
 def test_a_loss_with_a_spike_and_values_that_are_no_numbers(tmp_path, vocabulary):
-    rows = [{"step": i, "train_mean_nll": 2 - i / 60} for i in range(60)]
+    rows: list[dict[str, object]] = [{"step": i, "train_mean_nll": 2 - i / 60} for i in range(60)]
     rows[30]["train_mean_nll"] = 9.0
     rows[40]["train_mean_nll"] = float("nan")
     rows[41]["train_mean_nll"] = "Infinity"
@@ -128,7 +128,7 @@ def test_caps_are_reported(tmp_path, vocabulary, monkeypatch):
     outcome = gather_metrics(write(tmp_path, rows), vocabulary)
     assert codes(outcome) == ["MM451", "MM450", "MM450"]
     assert metric(outcome, "loss")  # a known role comes first
-    steps = [f.get("step") for f in outcome.facts if f.kind == "step_timing"]
+    steps = [int(str(f.get("step"))) for f in outcome.facts if f.kind == "step_timing"]
     assert len(steps) == metrics_timing.MAX_STEPS
     assert steps == sorted(set(steps))
     assert (steps[:20], steps[-1]) == (list(range(20)), 499)
