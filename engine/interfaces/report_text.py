@@ -207,12 +207,20 @@ def _reachable(d: Diagnosis, top: Sequence[Diagnosis], every: Sequence[Diagnosis
 
 
 def _benign(report: Report) -> Iterator[Line]:
+    """What is fine; and where a workflow stands, with the actions that go on from there."""
     benign = [d for d in report.diagnoses if d.kind == "benign"]
-    if benign:
+    fine = [d for d in benign if not d.actions]
+    if fine:
         yield Line()
         yield Line("Looked at, and fine:", style="heading")
-    for d in benign:
+    for d in fine:
         yield Line(f"{d.title}  ({d.id})", 2, "good", mark="- ")
+    for d in benign:
+        if d.actions:
+            yield Line()
+            yield Line(f"{d.title}  ({d.id})", style="heading")
+            yield Line(d.summary, 2)
+            yield from action_lines(d.actions, d.packet)
 
 
 def _ruled_out(report: Report, facts: Mapping[str, str]) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""Decoding real error texts: how often a right diagnosis comes first, how often a stranger gets one.
+"""Decoding error texts: how often a right diagnosis comes first, how often a stranger gets one.
 
 Run with ``make bench`` or ``python tests/benchmarks/bench_decode.py``. Texts that an error table
 quotes as a sample are counted apart from those that none quotes: only the latter say how well the
