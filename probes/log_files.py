@@ -108,7 +108,7 @@ class LogStream:
             if skipping:
                 end = data.find(b"\n") + 1 or len(data)
                 self._passed += end
-                skipping = not data[end - 1 : end] == b"\n"
+                skipping = data[end - 1 : end] != b"\n"
                 data = data[end:]
             rest += data
             end = rest.rfind(b"\n") + 1

@@ -75,10 +75,8 @@ def scan(lines: Sequence[Line]) -> list[Message]:
 
 
 def scan_first(lines: Sequence[Line]) -> tuple[list[Message], int]:
-    """The messages of the first happening in ``lines`` and the index of the line behind it.
-
-    Unlike :func:`scan` it takes no text for a message only because there is nothing else.
-    """
+    """The messages of the first happening in ``lines`` and the index of the line behind it;
+    unlike :func:`scan` it takes no text for a message only because there is nothing else."""
     return _Scanner(lines).first()
 
 
@@ -96,7 +94,6 @@ class _Scanner:
             yield from self.first()[0]
 
     def first(self) -> tuple[list[Message], int]:
-        """What stands at the present line, and the index of the line behind it."""
         while self._at < len(self._lines) and not self._lines[self._at].text.strip():
             self._at += 1
         if self._at == len(self._lines):

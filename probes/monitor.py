@@ -105,12 +105,12 @@ class Monitor:
     def _watch(self) -> None:
         clock = time.perf_counter
         next_state = clock() + STATE_EVERY_S
-        while not self._done.is_set():
+        while True:
             before, cpu = clock(), time.process_time()
-            time.sleep(self._interval_s)
-            now = clock()
-            if os.getpid() != self._pid:
+            # Sleeping on the event, not in time.sleep(), so that stop() need not wait.
+            if self._done.wait(self._interval_s) or os.getpid() != self._pid:
                 return
+            now = clock()
             late = max(now - before - self._interval_s, 0.0)
             self._count += 1
             self._sum += late

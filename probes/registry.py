@@ -25,6 +25,7 @@ _PROBES = {
     "renderer": "renderer:gather_renderer",
     "serialization": "serialization:gather_serialization",
     "service": "service:gather_service",
+    "watch": "watch_facts:gather_watch",
     "weights": "weights:gather_weights",
 }
 

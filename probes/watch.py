@@ -53,7 +53,7 @@ def run_watch(
     facts are those of the process that used the Tinker SDK, else of the one that ran longest.
     ``environment`` replaces that of this process, ``folder`` is the working folder.
 
-    Problems: MM471 the command cannot be started, MM472 no monitor started in it. Ctrl-C and
+    Problems: MM464 the command cannot be started, MM465 no monitor started in it. Ctrl-C and
     SIGTERM reach the command; this function returns when it has ended.
     """
     collector = Collector(vocabulary, SOURCE)
@@ -94,7 +94,7 @@ def _run(
         reason = getattr(error, "strerror", None) or str(error)
         name = str(command[0]) if command else "-"
         hint = "write it as you would in the shell: diagnose watch -- python train.py"
-        collector.problem("MM471", f"cannot start the command: {reason}", Location(name), hint)
+        collector.problem("MM464", f"cannot start the command: {reason}", Location(name), hint)
         return 127, b""
     return code, tail.bytes()
 
@@ -269,7 +269,7 @@ def _add(collector: Collector, records: Sequence[tuple[Record, float]], ended: f
 def _no_monitor(command: Sequence[str]) -> Problem:
     message = "the monitor did not start: the command runs no Python that heeds PYTHONPATH"
     hint = "run the training itself, without -I, -E or -S; or use modelmedic.probes.monitor in it"
-    return Problem("MM472", message, Location(str(command[0]) if command else "-"), hint)
+    return Problem("MM465", message, Location(str(command[0]) if command else "-"), hint)
 
 
 def _add_messages(collector: Collector, vocabulary: Vocabulary, tail: bytes, code: int) -> None:
@@ -284,4 +284,6 @@ def _add_messages(collector: Collector, vocabulary: Vocabulary, tail: bytes, cod
         shown = code != 0 or fact.kind != "error_message" or fact.get("level") in _KEPT
         if shown:
             values = dict(fact.values)
+            if values.get("source") == "pasted":
+                values["source"] = "stderr"
             collector.add(fact.kind, fact.provenance[0].location, **values)

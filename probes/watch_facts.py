@@ -20,6 +20,7 @@ MAX_STATES = 20
 _BUSY_SHARE = 0.3
 # The running figures are written every second; a longer silence at the end is a stall by itself.
 _SILENCE_S = 3.0
+ENOUGH_S = 5.0
 _RESTING = frozenset({"selecting", "waiting-result", "idle", "blocked"})
 
 
@@ -41,13 +42,13 @@ def gather_watch(path: Path | str, vocabulary: Vocabulary) -> Outcome:
     """The facts in a file that :func:`.monitor.monitor` has written: ``gil_jitter``,
     ``thread_state`` for the places that stalls were seen at, and ``sdk_loop_delay``.
 
-    Problems: MM470 the file cannot be read or is no such file.
+    Problems: MM463 the file cannot be read or is no such file.
     """
     collector = Collector(vocabulary, SOURCE)
     record = read_record(Path(path))
     if record is None:
         hint = "it is written by modelmedic.probes.monitor"
-        collector.problem("MM470", "there is no record of the monitor", Location(str(path)), hint)
+        collector.problem("MM463", "there is no record of the monitor", Location(str(path)), hint)
     else:
         add_record(collector, record)
     return collector.outcome()
@@ -78,7 +79,9 @@ def add_record(collector: Collector, record: Record, silent_s: float = 0.0) -> N
     stuck = silent_s > _SILENCE_S and not state.get("ended")
     if stuck:
         longest = max(longest, silent_s)
-    if count or stuck:
+    # A short look without a stall does not show that there is none.
+    enough = _number(state.get("seconds")) >= ENOUGH_S
+    if stuck or (count and (enough or state.get("stalls"))):
         collector.add(
             "gil_jitter",
             where,
@@ -89,18 +92,21 @@ def add_record(collector: Collector, record: Record, silent_s: float = 0.0) -> N
     _add_stalls(collector, where, record.stalls)
     if not state.get("ended"):
         _add_last(collector, where, state, silent_s if stuck else 0.0)
-    _add_loop(collector, where, state, stuck)
+    _add_loop(collector, where, record, stuck)
 
 
-def _add_loop(collector: Collector, where: str, state: Mapping[str, Any], stuck: bool) -> None:
+def _add_loop(collector: Collector, where: str, record: Record, stuck: bool) -> None:
+    state = record.state
     pending = 0.0 if stuck else _number(state.get("sdk_pending"))
-    answered = state.get("sdk_max")
-    if answered is None and pending < _SILENCE_S:
-        return
     # A callback that is only just on its way says nothing.
-    late = max(_number(answered), pending if pending >= _SILENCE_S else 0.0)
+    late = max(_number(state.get("sdk_max")), pending if pending >= _SILENCE_S else 0.0)
+    # Where no thread could run, neither could the loop, and no callback was sent to it.
+    held = [_number(stall.get("late")) for stall in record.stalls
+            if any(thread.get("thread") == "sdk" for thread in _threads(stall))]  # fmt: skip
+    late = max([late, *held])
     count = int(_number(state.get("sdk_count")))
-    collector.add("sdk_loop_delay", where, max_s=round(late, 4), count=count)
+    if count or held or pending >= _SILENCE_S:
+        collector.add("sdk_loop_delay", where, max_s=round(late, 4), count=count)
 
 
 def _add_stalls(collector: Collector, where: str, stalls: Iterable[Mapping[str, Any]]) -> None:

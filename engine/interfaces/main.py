@@ -51,7 +51,8 @@ def _run(arguments: list[str]) -> int:
 
 def _trusting(arguments: list[str]) -> int:
     """Trust the cache once: compiled knowledge that passes its checks can still be nonsense, which
-    shows when a part of it is used. Nothing has been written then."""
+    shows when a part of it is used. Answers are written whole, so nothing has been written then;
+    only a dialogue has, and is not begun anew."""
     try:
         return _answer(arguments)
     except ModelMedicError:
@@ -59,9 +60,14 @@ def _trusting(arguments: list[str]) -> int:
     except Exception:
         from .setup import forget_cache
 
-        if not forget_cache():
+        if not forget_cache() or _is_dialogue(arguments):
             raise
         return _answer(arguments)
+
+
+def _is_dialogue(arguments: Sequence[str]) -> bool:
+    asked = sys.stdin.isatty() or any(word.startswith("--answers") for word in arguments)
+    return asked and "--facts" not in arguments
 
 
 def _answer(arguments: list[str]) -> int:

@@ -63,8 +63,8 @@ def gather_script(path: Path | str, vocabulary: Vocabulary, *, text: str | None 
     is reported with ``present: false`` only where the whole script was read, it takes no code from
     other modules of the user, and the pattern can be decided.
 
-    Problems: MM450 nothing to read, MM451 a part is not valid Python, MM452 lines left out,
-    MM453 the script is too large to follow, MM454 nothing of Tinker in it. Never raises.
+    Problems: MM440 nothing to read, MM466 a part is not valid Python, MM442 lines left out,
+    MM467 the script is too large to follow, MM468 nothing of Tinker in it. Never raises.
     """
     collector = Collector(vocabulary, SOURCE)
     if text is None:
@@ -78,7 +78,7 @@ def gather_script(path: Path | str, vocabulary: Vocabulary, *, text: str | None 
     collector.extend(problems)
     script = _script(tree, whole and not problems)
     if not _concerns_tinker(script):
-        collector.problem("MM454", "this code does not use Tinker", Location(source.name),
+        collector.problem("MM468", "this code does not use Tinker", Location(source.name),
                           "name the script that trains, samples or exports")  # fmt: skip
         return collector.outcome()
     try:
@@ -237,4 +237,4 @@ def _at(source: Source, node: ast.AST) -> str:
 def _too_large(collector: Collector, source: Source) -> None:
     message = "the script is too large or too entangled to follow to its end"
     hint = "give the part with the training loop"
-    collector.extend([Problem("MM453", message, Location(source.name), hint)])
+    collector.extend([Problem("MM467", message, Location(source.name), hint)])

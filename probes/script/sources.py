@@ -53,7 +53,7 @@ class Source(NamedTuple):
 
 
 def read_source(path: Path) -> tuple[Source | None, list[Problem]]:
-    """The text of a script or notebook; None with a problem (MM450) where there is none."""
+    """The text of a script or notebook; None with a problem (MM440) where there is none."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -87,13 +87,13 @@ def _source(name: str, rows: list[tuple[str, Place]]) -> tuple[Source, list[Prob
     problems = []
     if len(rows) > MAX_LINES:
         message = f"{len(rows) - MAX_LINES:,} lines behind line {MAX_LINES:,} were left out"
-        problems.append(Problem("MM452", message, Location(name, MAX_LINES), ""))
+        problems.append(Problem("MM442", message, Location(name, MAX_LINES), ""))
         rows = rows[:MAX_LINES]
     kept = []
     for line, place in rows:
         if len(line) > MAX_LINE:
             message = f"a line of {len(line):,} characters was left out"
-            problems.append(Problem("MM452", message, Location(name, place.line), ""))
+            problems.append(Problem("MM442", message, Location(name, place.line), ""))
             line = ""
         kept.append((line, place))
     return Source(name, tuple(r[0] for r in kept), tuple(r[1] for r in kept)), problems
@@ -134,7 +134,7 @@ def _plain(line: str) -> str:
 
 
 def parse(source: Source) -> tuple[ast.Module, list[Problem], bool]:
-    """The tree of a source. Where a part does not parse, that part alone is left out (MM451), and
+    """The tree of a source. Where a part does not parse, that part alone is left out (MM466), and
     the last value is false."""
     text = "\n".join(source.lines)
     tree = _parsed(text)
@@ -154,7 +154,7 @@ def parse(source: Source) -> tuple[ast.Module, list[Problem], bool]:
             where = f"{source.name}:cell {place.cell}" if place.cell else source.name
             message = f"this is not valid Python: {part.reason}; {lost}"
             at = Location(where, place.line)
-            problems.append(Problem("MM451", message, at, "correct it, then read again"))
+            problems.append(Problem("MM466", message, at, "correct it, then read again"))
     return ast.Module(body, []), problems, False
 
 
@@ -189,4 +189,4 @@ def _parts(lines: tuple[str, ...]) -> list[tuple[int, int]]:
 
 def _unreadable(path: Path, reason: str) -> Problem:
     hint = "name a Python script or a notebook (.py, .ipynb)"
-    return Problem("MM450", f"there is no script to read: {reason}", Location(str(path)), hint)
+    return Problem("MM440", f"there is no script to read: {reason}", Location(str(path)), hint)

@@ -69,6 +69,12 @@ class World:
         return [self.fact(flat) for flat in flats]
 
 
+def as_yaml(data: Mapping[str, Any]) -> str:
+    """JSON, which is YAML but for the numbers that JSON has not."""
+    text = json.dumps(data, ensure_ascii=False)
+    return text.replace(": Infinity", ": .inf").replace(": NaN", ": .nan")
+
+
 def described(kinds: Mapping[str, Any]) -> dict[str, Any]:
     """Kinds with the descriptions that declarations must have, so that tests need not."""
     return {
@@ -83,8 +89,8 @@ def make_world(
 ) -> World:
     """A world from declarations of kinds (beside the core ones) and knowledge files as data."""
     declared = {"schema": "modelmedic/vocabulary/1", "kinds": described({**CORE, **kinds})}
-    vocabulary = [("vocabulary/made.yaml", json.dumps(declared, ensure_ascii=False))]
-    knowledge = [(f"knowledge/{name}.yaml", json.dumps(data, ensure_ascii=False))
+    vocabulary = [("vocabulary/made.yaml", as_yaml(declared))]
+    knowledge = [(f"knowledge/{name}.yaml", as_yaml(data))
                  for name, data in files.items()]  # fmt: skip
     built = build(vocabulary, knowledge)
     plain = json.loads(json.dumps(built.plain))  # as it comes from the cache

@@ -39,6 +39,7 @@ COMMANDS: dict[str, Command] = {
     "facts": Command("", "what is known so far"),
     "candidates": Command("", "what is still possible"),
     "probe": Command("NAME", "let a probe find out"),
+    "inspect": Command("PATH", "read a run folder, log, script, data, weights ..."),
     "save": Command("FILE", "save the facts"),
     "load": Command("FILE", "take facts from a file"),
     "report": Command("[FILE]", "the report so far"),
@@ -149,6 +150,10 @@ class Consultation:
             self.dialogue = self._changed(number, answer)
         elif name == "probe":
             self._gather(rest)
+        elif name == "inspect":
+            facts, lines = self._words.inspect(Path(rest))
+            self._driver.show(lines)
+            self.dialogue = self.dialogue.informed(f"inspect {rest}", facts)
         elif name == "load":
             self.dialogue = self.dialogue.informed(f"load {rest}", self._words.load(Path(rest)))
         else:
@@ -174,6 +179,7 @@ class Consultation:
     def _autosave(self) -> None:
         if self._saved is not None:
             self._words.save(self._saved, self.dialogue)
+            self._saved.chmod(0o600)  # its folder lets nobody else in meanwhile
 
 
 def help_lines() -> Iterator[Line]:

@@ -77,6 +77,14 @@ class Words:
         outcome = run()
         return list(outcome.facts), list(outcome.problems)
 
+    def inspect(self, path: Path) -> tuple[list[Fact], list[Line]]:
+        """The facts of whatever is at a path, and what was read."""
+        from ..inspect_command import gather, read_lines
+        from ..report_text import problem_lines
+
+        facts, problems, read = gather([path], self._doctor.base.vocabulary)
+        return facts, [*read_lines(read), *problem_lines(problems)]
+
     def load(self, path: Path) -> list[Fact]:
         """Facts from a file."""
         from ....facts.fact_file import read_facts

@@ -1,6 +1,8 @@
 """Logs as they are -> facts. The samples came out of the real SDK and cookbook."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -256,3 +258,12 @@ def test_no_error_is_missed_that_the_messages_probe_finds(data, read, vocabulary
     samples += [row["text"] + "\n" for row in map(json.loads, rows) if row["exception"]]
     for text in samples:
         assert errors(read_messages(text, vocabulary)) <= errors(read(text)), text[:200]
+
+
+def test_the_module_loads_light():
+    code = "import sys, modelmedic.probes.logs; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    heavy = {"re2", "yaml", "pydantic", "json", "gzip", "bz2", "lzma", "numpy"}
+    assert not heavy & set(done.stdout.split())

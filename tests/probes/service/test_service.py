@@ -30,7 +30,11 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 KEY = "tml-NOT-A-REAL-KEY-0123456789"
-TIMES: dict[str, Any] = {"timeout_s": 1.0, "client_s": 1.5}
+# Far more than a call takes here, so that a busy machine does no harm.
+TIMES: dict[str, Any] = {"timeout_s": 20.0, "client_s": 20.0}
+# For answers that do not come.
+SHORT: dict[str, Any] = {"timeout_s": 1.0, "client_s": 1.0}
+SHORT_CREATION: dict[str, Any] = {"timeout_s": 20.0, "client_s": 1.5}
 
 
 def here(settings, limit_s, python):
@@ -72,7 +76,7 @@ def test_a_healthy_service(vocabulary, first_diagnosis):
     assert not outcome.problems
     assert check(outcome, "credentials") == {"check": "credentials", "ok": True}
     capabilities = check(outcome, "capabilities")
-    assert capabilities["ok"] is True and 0 <= capabilities["latency_s"] < 1
+    assert capabilities["ok"] is True and 0 <= capabilities["latency_s"] < 10
     assert check(outcome, "create-training-client")["ok"] is True
     assert of_kind(outcome, "call_outcomes") == [
         {"operation": "get_server_capabilities", "attempts": 3, "failed": 0, "failed_share": 0}
@@ -118,10 +122,10 @@ def test_capabilities_refused_with_a_status(status, vocabulary, first_diagnosis)
     detail = str({"detail": loopback.DETAILS[status]})
     text = f"Error code: {status} - {detail}"
     found = check(outcome, "capabilities")
-    assert 0 <= found.pop("latency_s") < 1
+    assert 0 <= found.pop("latency_s") < 10
     assert found == {"check": "capabilities", "ok": False, "error": f"{exception}: {text}"}
     (response,) = of_kind(outcome, "http_response")
-    assert 0 <= response.pop("latency_s") < 1
+    assert 0 <= response.pop("latency_s") < 10
     assert response == {"status": status, "operation": "get_server_capabilities", "count": 1,
                         "body": detail}  # fmt: skip
     assert of_kind(outcome, "error_message") == [
@@ -178,9 +182,9 @@ def test_capabilities_with_a_broken_answer(fault, vocabulary, first_diagnosis):
 
 def test_capabilities_that_hang(vocabulary, first_diagnosis):
     with Service({"get_server_capabilities": "hang"}) as service:
-        outcome = gather_service(vocabulary, base_url=service.url, run=here, **TIMES)
+        outcome = gather_service(vocabulary, base_url=service.url, run=here, **SHORT)
     found = check(outcome, "capabilities")
-    assert 0.9 < found.pop("latency_s") < 3
+    assert 0.9 < found.pop("latency_s") < 10
     assert found == {"check": "capabilities", "ok": False, "timed_out": True,
                      "error": "TimeoutError: no answer to get_server_capabilities within 1 s",
                      }  # fmt: skip
@@ -198,7 +202,7 @@ def test_a_refused_connection(vocabulary, first_diagnosis):
 
 
 def test_a_name_that_does_not_exist(vocabulary, first_diagnosis):
-    outcome = gather_service(vocabulary, base_url="http://no-such-host.invalid", run=here, **TIMES)
+    outcome = gather_service(vocabulary, base_url="http://no-such-host.invalid", run=here, **SHORT)
     assert check(outcome, "capabilities")["ok"] is False
     assert first_diagnosis(outcome) == "tinker.service.unreachable"
 
@@ -212,7 +216,7 @@ def test_a_base_url_that_is_none(url, vocabulary):
 
 def test_creation_that_hangs(vocabulary, first_diagnosis):
     with Service({"create_model": "hang"}) as service:
-        outcome = gather_service(vocabulary, base_url=service.url, run=here, **TIMES)
+        outcome = gather_service(vocabulary, base_url=service.url, run=here, **SHORT_CREATION)
     found = check(outcome, "create-training-client")
     assert found["timed_out"] is True and found["ok"] is False
     assert first_diagnosis(outcome) == "tinker.service.model-capacity"
@@ -232,7 +236,7 @@ NOT_READY = {"type": "try_again", "request_id": "req-1"}
 def test_creation_that_is_queued(status, state, event, reason, vocabulary):
     answer = (status, {**NOT_READY, "queue_state": state})
     with Service({"retrieve_future": answer}) as service:
-        outcome = gather_service(vocabulary, base_url=service.url, run=here, **TIMES)
+        outcome = gather_service(vocabulary, base_url=service.url, run=here, **SHORT_CREATION)
     found = check(outcome, "create-training-client")
     assert found["timed_out"] is True
     assert found["error"] == "TimeoutError: not ready within 1.5 s"
@@ -245,14 +249,14 @@ def test_creation_that_is_queued(status, state, event, reason, vocabulary):
 def test_a_shortage_of_capacity_is_diagnosed(vocabulary, first_diagnosis):
     answer = (408, {**NOT_READY, "queue_state": "paused_capacity"})
     with Service({"retrieve_future": answer}) as service:
-        outcome = gather_service(vocabulary, base_url=service.url, run=here, **TIMES)
+        outcome = gather_service(vocabulary, base_url=service.url, run=here, **SHORT_CREATION)
     assert first_diagnosis(outcome) == "tinker.service.model-capacity"
 
 
 def test_the_servers_own_reason_is_kept(vocabulary):
     answer = (408, {**NOT_READY, "queue_state": "paused", "queue_state_reason": "upgrade"})
     with Service({"retrieve_future": answer}) as service:
-        outcome = gather_service(vocabulary, base_url=service.url, run=here, **TIMES)
+        outcome = gather_service(vocabulary, base_url=service.url, run=here, **SHORT_CREATION)
     (event,) = of_kind(outcome, "log_event")
     assert event["text"] == "Model creation for Qwen/Qwen3-8B is paused. Reason: upgrade."
 
