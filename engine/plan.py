@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..facts import Fact, Question
+from ..facts import Attribute, Fact, Question
 from .findings import concluded_facts
 from .ir import Pattern
 from .knowledge_base import KnowledgeBase
@@ -233,25 +233,31 @@ class Planner:
             yield _question_step(question)
         if named:
             return
+        for attribute in self._base.vocabulary.kinds[pattern.kind].attributes.values():
+            if attribute.name in tested and (step := self._attribute_step(pattern, attribute)):
+                yield step
+
+    def _attribute_step(self, pattern: Pattern, attribute: Attribute) -> NextStep | None:
+        """The attribute's own question; None where it has none, or where the answer alone would not
+        make a fact because the condition leaves a required attribute open."""
         kind = self._base.vocabulary.kinds[pattern.kind]
-        for attribute in kind.attributes.values():
-            if attribute.ask and attribute.name in tested and attribute.name not in kind.key:
-                text = _ask(attribute.ask, fixed)
-                if text:
-                    key = {n: fixed[n] for n in kind.key if n in fixed}
-                    about = ",".join(f"{n}={v}" for n, v in sorted(key.items()))
-                    question_id = f"{pattern.kind}({about}).{attribute.name}"
-                    sets = {"kind": pattern.kind, **key, "attribute": attribute.name}
-                    yield NextStep(
-                        "question",
-                        question_id,
-                        text,
-                        "",
-                        20.0,
-                        (),
-                        choices=tuple(attribute.values or ()),
-                        sets=sets,
-                    )
+        fixed = {t.attribute: t.operand for t in pattern.tests if t.op == "eq"}
+        needed = {a.name for a in kind.attributes.values() if a.required} - {attribute.name}
+        text = _ask(attribute.ask, fixed)
+        if not text or attribute.name in kind.key or not needed <= fixed.keys():
+            return None
+        about = {name: fixed[name] for name in fixed if name in needed or name in kind.key}
+        shown = ",".join(f"{name}={value}" for name, value in sorted(about.items()))
+        return NextStep(
+            "question",
+            f"{pattern.kind}({shown}).{attribute.name}",
+            text,
+            "",
+            20.0,
+            (),
+            choices=tuple(attribute.values or ()),
+            sets={"kind": pattern.kind, **about, "attribute": attribute.name},
+        )
 
     def _weight(self, diagnosis: str) -> float:
         return _SEVERITY_WEIGHT[self._base.summary(diagnosis).severity]

@@ -51,6 +51,7 @@ class ReferenceBackend:
         for stratum in range(self._program.strata):
             while not capped and self._round(stratum, memory, fired):
                 if len(fired) > self._max_firings:
+                    fired.popitem()  # its facts were not added
                     capped = f"stopped after {self._max_firings} firings"
         return Derivation(canonical(memory), tuple(sorted(fired, key=firing_order)), capped)
 

@@ -71,7 +71,9 @@ def _first(row: Row, script: Script, texts: Sequence[tuple[str, ast.AST]]) -> as
     if "name" in row:
         return next((n for n in script.nodes if _names(n) & set(row["name"])), None)
     if "subscript" in row:
-        return next((n for n in script.all(ast.Subscript) if _reads_key(row, n)), None)
+        asked = {constant(n.left) for n in script.all(ast.Compare) if isinstance(n, ast.Compare)}
+        keys = set(row["subscript"]) - asked  # `if key in metrics` guards itself
+        return next((n for n in script.all(ast.Subscript) if _reads_key(keys, n)), None)
     if "texts" in row:
         return next((n for text, n in texts if _text_fits(row, text)), None)
     return next((d for d in _loss_inputs(script) if _dict_fits(row, d)), None)
@@ -143,9 +145,9 @@ def _attribute_fits(row: Row, node: ast.AST, script: Script) -> bool:
     return any(_is(value, node.value, what) for what in row["of"])
 
 
-def _reads_key(row: Row, node: ast.AST) -> bool:
+def _reads_key(keys: set[str], node: ast.AST) -> bool:
     reads = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
-    return reads and constant(getattr(node, "slice", None)) in row["subscript"]
+    return reads and constant(getattr(node, "slice", None)) in keys
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -8,8 +8,7 @@ from typing import Any
 
 from .expressions import assign, element, evaluate
 from .machine import MAX_CALLS, BudgetError, Frame, Machine, guessed
-from .values import FUNCTIONS, MAKERS, UNKNOWN, FunctionNode, Value, text_of
-from .word_lists import words
+from .values import FUNCTIONS, UNKNOWN, FunctionNode, Value, annotated_kind, text_of
 
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -144,19 +143,6 @@ def _annotated(machine: Machine, node: Any) -> None:
         return
     annotated = annotated_kind(node.annotation)
     assign(machine, node.target, Value(annotated) if annotated and value == UNKNOWN else value)
-
-
-def annotated_kind(annotation: ast.AST | None) -> str:
-    """The kind of value that a type annotation names, or an empty text."""
-    if annotation is None:
-        return ""
-    for node in ast.walk(annotation):
-        name = getattr(node, "attr", "") or getattr(node, "id", "")
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            name = node.value.rpartition(".")[2].strip()
-        if name in words("types"):
-            return MAKERS[name]
-    return ""
 
 
 def _import(machine: Machine, node: Any) -> None:

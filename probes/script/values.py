@@ -6,6 +6,8 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from .word_lists import words
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -180,3 +182,16 @@ def folded(op: ast.operator, left: Any, right: Any) -> Any:
 def _is_number(value: Any) -> bool:
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     return plain and -1e100 < value < 1e100
+
+
+def annotated_kind(annotation: ast.AST | None) -> str:
+    """The kind of value that a type annotation names, or an empty text."""
+    if annotation is None:
+        return ""
+    for node in ast.walk(annotation):
+        name = getattr(node, "attr", "") or getattr(node, "id", "")
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value.rpartition(".")[2].strip()
+        if name in words("types"):
+            return MAKERS[name]
+    return ""

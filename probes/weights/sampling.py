@@ -7,8 +7,10 @@ from typing import NamedTuple
 from .safetensors_files import Tensor
 
 BLOCK = 2**20
-# A large matrix is looked at in so many places at least, both ends among them.
+# A large matrix is looked at in so many places at least, both ends among them; where there are
+# many matrices, in fewer, but never less than two.
 PLACES = 8
+MANY_PLACES = 64
 
 
 class Block(NamedTuple):
@@ -26,15 +28,17 @@ def blocks_of(tensor: Tensor, elements: int) -> list[Block]:
     step = max(1, matrices * 64 // max(elements, 64))
     chosen = range(0, matrices, step)
     rows = max(2, elements // max(1, len(chosen) * width))
-    return [block for matrix in chosen for block in _of_matrix(matrix, height, width, rows)]
+    places = max(2, min(PLACES, MANY_PLACES // len(chosen)))
+    return [block for matrix in chosen
+            for block in _of_matrix(matrix, height, width, rows, places)]  # fmt: skip
 
 
-def _of_matrix(matrix: int, height: int, width: int, rows: int) -> list[Block]:
+def _of_matrix(matrix: int, height: int, width: int, rows: int, places: int) -> list[Block]:
     limit = max(1, BLOCK // width)
     if rows >= height:
         return [Block(matrix, first, min(height, first + limit))
                 for first in range(0, height, limit)]  # fmt: skip
-    places = min(max(PLACES, -(-rows // limit)), rows)
+    places = min(max(places, -(-rows // limit)), rows)
     each = min(limit, max(1, rows // places))
     if places == 1:
         return [Block(matrix, 0, each)]

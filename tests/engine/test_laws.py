@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from modelmedic.engine.inference.derivation import concluded
+
 RANDOM = st.randoms(use_true_random=True)
 many = settings(
     max_examples=60,
@@ -252,6 +254,11 @@ def test_a_cap_is_reported_and_concludes_nothing_of_its_own(worlds, kit, engine,
         report = capped.diagnose(facts)
         assert [p.code for p in report.errors] == (["MM301"] if firings > limit else [])
         assert derived_facts(capped, facts) <= derived_facts(full, facts)
+        partial = backend.derive(facts)
+        assert len(partial.firings) <= limit + 1
+        for firing in partial.firings:
+            rule = world.base.program.rules[firing.rule]
+            assert set(concluded(rule, firing.binding)) <= set(partial.facts)
         reached.append(firings > limit)
 
     law()

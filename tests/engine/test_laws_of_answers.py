@@ -118,6 +118,20 @@ def test_a_failing_comparison_is_a_gap(kit, engine):
     assert len(gap["facts"]) == 1 and not way["missing"]
 
 
+def test_a_count_that_is_too_small_is_missing_not_contradicted(kit, engine):
+    kinds = {"k": {"attributes": {"s": {"type": "string"}}}}
+    entry = {"id": "t.d.one", "title": "t", "severity": "info", "kind": "symptom", "summary": "s"}
+    when = {"count": {"fact": "k"}, "at_least": 2}
+    rule = {"id": "t.rule.r", "title": "t", "when": when, "conclude": [{"diagnosis": "t.d.one"}]}
+    files = {name: {"schema": f"modelmedic/{name}/1", "domain": "t", name: entries}
+             for name, entries in (("diagnoses", [entry]), ("rules", [rule]))}  # fmt: skip
+    world = kit.make_world(kinds, files, [engine])
+    facts = world.facts([{"kind": "k", "s": "a"}])
+    (way,) = world.doctors[engine].consult(facts).explain_absence("t.d.one")["ways"]
+    assert [gap["condition"] for gap in way["missing"]] == ["at least 2 k"]
+    assert not way["contradicted"]
+
+
 def test_what_if_compares_two_diagnoses(worlds, kit, engine):
     changes = []
 

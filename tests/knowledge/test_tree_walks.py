@@ -34,6 +34,9 @@ def _trees() -> dict[str, Tree]:
 
 TREES = _trees()
 
+# A leaf that asks again what an earlier node asked: a walk may answer it both ways.
+ASKED_AGAIN = {("tinker.tree.output-mismatch", "merge-left", "no")}
+
 
 def _walks(tree: Tree) -> dict[tuple[str, str], list[Walk]]:
     """To each leaf (node, branch) the shortest and the longest walk."""
@@ -117,7 +120,6 @@ def test_answers_alone_lead_to_the_leaf(
 ) -> None:
     branch = TREES[tree]["nodes"][leaf[0]]["branches"][leaf[1]]
     before = {d.id for d in _report(doctor, tree, ()).diagnoses}
-    conflicts: list[bool] = []
     for walk in _walks(TREES[tree])[leaf]:
         for number, (node, _) in enumerate(walk):
             _asked(_report(doctor, tree, walk[:number]), tree, node)
@@ -129,10 +131,7 @@ def test_answers_alone_lead_to_the_leaf(
             assert found <= before, "a healthy leaf concludes nothing"
         else:
             assert found >= set(branch["conclude"])
-        conflicts.append(any(d.conflicting for d in report.diagnoses))
-    # A made-up walk may give answers that contradict each other; not knowing never does.
-    assert not all(conflicts)
-    assert leaf[1] != "unknown" or not any(conflicts)
+        assert (tree, *leaf) in ASKED_AGAIN or not any(d.conflicting for d in report.diagnoses)
 
 
 @pytest.mark.parametrize("tree", TREES)

@@ -248,6 +248,15 @@ def test_a_script_too_entangled_to_follow_says_so(vocabulary):
     assert not absent(outcome)
 
 
+def test_a_part_that_is_not_valid_python_costs_that_part_only(vocabulary):
+    text = HEAD + "def broken(:\n    return 1\n\nfor b in x:\n"
+    text += "    r = tc.forward_backward(b, 'c').result()\n    tc.optim_step(p)\n"
+    outcome = read(text, vocabulary)
+    assert [(p.code, p.where.line) for p in outcome.problems] == [("MM466", 4)]
+    assert present(outcome)["waits-before-next-submit"] == "8"
+    assert not absent(outcome)
+
+
 def test_nothing_is_executed(vocabulary, tmp_path):
     mark = tmp_path / "mark"
     read(f"import tinker\nopen({str(mark)!r}, 'w')\n", vocabulary)
@@ -300,12 +309,13 @@ def test_the_order_of_facts_does_not_depend_on_the_hash_seed():
 
 PIECES = st.sampled_from(
     """import tinker\n|for b in x:\n|    |tc.forward_backward(b, 'c')|.result()|await |return x\n
-async def f(a, *b, c=1, **d):\n|class A(B):\n|self.x = 
-if a: break\n|[y for y in z if w]|lambda q: q
-{**a, 'b': c}|try:\n|except* E as e:\n|\n|match x:\n    case {'a': [*_]}: pass\n|global x\n|(|)|'
-%pip\n|x: 'tinker.TrainingClient' = |f'{a!r:>{b}} User:'|types.Datum(loss_fn_inputs=dict(a=1))|del x[0]\n
-:=|yield |x[1:2, ...]|a @ b|*a, b = c\n|with a as b, c: pass\n|@retry\n|\0|sampler.sample()|x += 1\n
-tc = s.create_lora_training_client(*a, **k)\n""".replace("\\n", "\n").split("|")
+async def f(a, *b, c=1, **d):\n|class A(B):\n|self.x = |if a: break\n|[y for y in z if w]
+lambda q: q|{**a, 'b': c}|try:\n|except* E as e:\n|\n|match x:\n    case {'a': [*_]}: pass\n
+global x\n|(|)|'|%pip\n|x: 'tinker.TrainingClient' = |f'{a!r:>{b}} User:'|del x[0]\n|:=
+types.Datum(loss_fn_inputs=dict(a=1))|yield |x[1:2, ...]|a @ b|*a, b = c\n|@retry\n|\0|x += 1\n
+with a as b, c: pass\n|sampler.sample()|tc = s.create_lora_training_client(*a, **k)\n""".replace(
+        "\\n", "\n"
+    ).split("|")
 )
 
 

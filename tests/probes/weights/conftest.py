@@ -11,10 +11,6 @@ from typing import Any
 import pytest
 
 
-def pytest_configure(config):
-    config.addinivalue_line("markers", "heavy: needs the optional packages of the extras")
-
-
 HIDDEN, INNER, EXPERTS, RANK, ALPHA = 40, 24, 3, 4, 12
 
 

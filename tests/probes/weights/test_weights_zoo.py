@@ -354,3 +354,17 @@ def test_facts_do_not_depend_on_order_or_run(zoo, compare):
     one, two = compare(merged), compare(merged)
     assert one == two
     assert [fact.plain() for fact in one.facts] == [fact.plain() for fact in two.facts]
+
+
+def test_memory_does_not_grow_with_the_model(zoo, compare):
+    import tracemalloc
+
+    each = zoo("qwen3", hidden=2048, inner=6144)  # tensors of 25 MB; as float32 50 MB
+    merged = each.merge("m")
+    del each
+    tracemalloc.start()
+    outcome = compare(merged)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    only(outcome, "correct")
+    assert peak < 60 * 2**20

@@ -1,0 +1,82 @@
+"""Stage 3: where the failing components lie, and what the script said about them.
+
+Stage 2 tests components alone, so its order is no data path. A failing component is step-like if
+every tested composite that contains it fails too, and spike-like if one of them passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .components import Component, contains
+from .reading import Folder, entries, part, text_of
+
+NAME = "results/stage3.json"
+_PATTERNS = ("step", "spike", "error")
+
+
+def shape_of(component: Component, rows: Sequence[Component], limit: float) -> str:
+    """``step``, ``spike``, or ``unknown`` where no tested composite contains the component."""
+    if component.status == "error":
+        return "unknown"
+    around = [row for row in rows if contains(row, component) and row.status != "error"]
+    if not around:
+        return "unknown"
+    return "step" if all(row.failed(limit) for row in around) else "spike"
+
+
+def add_faults(folder: Folder, rows: Sequence[Component], limit: float) -> None:
+    """Add one ``fault`` fact for each failing component, in Stage 2 order."""
+    scripted, primary = _script(folder)
+    known = {row.name for row in rows}
+    order = 0
+    for row in rows:
+        said = scripted.get(row.name)
+        # A test that could not run is a fault of the test; stage3.json lists it all the same.
+        if not (row.failed(limit) and row.status != "error") and said is None:
+            continue
+        shape = shape_of(row, rows, limit) if row.failed(limit) else "unknown"
+        order += shape == "step"
+        folder.collector.add(
+            "fault",
+            f"{folder.place('results/stage2.json')}#results[{row.index}]",
+            component=row.name,
+            shape=shape,
+            r_ratio=row.r_ratio,
+            index=row.index,
+            step_order=order if shape == "step" else None,
+            source_paths=", ".join(row.source) or None,
+            target_paths=", ".join(row.target) or None,
+            table="components",
+            **_said(said, primary == row.name if primary else None),
+        )
+    for name in sorted(set(scripted) - known):
+        folder.collector.add("fault", folder.place(NAME), component=name, shape="unknown",
+                             table="components", **_said(scripted[name], primary == name))  # fmt: skip
+
+
+def _script(folder: Folder) -> tuple[dict[str, dict[str, Any]], str | None]:
+    """The faults of stage3.json by component, and its primary fault."""
+    found = folder.json(NAME)
+    if found is None:
+        return {}, None
+    faults: dict[str, dict[str, Any]] = {}
+    for index, row in enumerate(entries(found, "faults")):
+        name = text_of(row.get("component")) if isinstance(row, dict) else None
+        if name is None:
+            folder.form(NAME, f"faults[{index}] should name its component")
+        else:
+            faults.setdefault(name, row)
+    return faults, text_of(part(found, "primary_fault").get("component"))
+
+
+def _said(said: dict[str, Any] | None, primary: bool | None) -> dict[str, Any]:
+    if said is None:
+        return {}
+    shown = said.get("pattern")
+    return {
+        "script_pattern": shown if shown in _PATTERNS else None,
+        "script_cause": text_of(said.get("root_cause")),
+        "script_primary": primary,
+    }

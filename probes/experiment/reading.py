@@ -1,0 +1,172 @@
+"""Reads the files of an experiment folder within bounds, and remembers what was there.
+
+Problems: MM500 a file cannot be read, MM501 it is not valid JSON or YAML (cut off, binary, nested
+too deep), MM502 a part has another form than the workflow writes, MM503 a bound left something out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from ...facts.problems import Location, ModelMedicError, excerpt
+from ..bounded_files import read_text
+from ..outcome import Collector
+
+MAX_BYTES = 64_000_000
+MAX_ENTRIES = 2_000
+MAX_FORM_PROBLEMS = 20
+
+
+class Folder:
+    """The experiment folder at ``root``; what is wrong with its files goes to ``collector``."""
+
+    def __init__(self, root: Path, collector: Collector) -> None:
+        self.root, self.collector = root, collector
+        self.unreadable: set[str] = set()
+        self._forms = 0
+        self._texts: dict[str, str | None] = {}
+
+    def place(self, name: str) -> str:
+        """A file as provenance names it."""
+        return str(self.root / name)
+
+    def has(self, name: str) -> bool:
+        """Whether the file or folder is there."""
+        try:
+            return (self.root / name).exists()
+        except OSError:
+            return False
+
+    def written(self, name: str) -> float | None:
+        """Last change in seconds since 1970."""
+        try:
+            return (self.root / name).stat().st_mtime
+        except OSError:
+            return None
+
+    def names(self, folder: str, suffix: str) -> list[str]:
+        """Files directly below a folder, as paths below the root, sorted and capped."""
+        try:
+            found = sorted(
+                entry.name for entry in (self.root / folder).iterdir() if entry.suffix == suffix
+            )
+        except OSError:
+            return []
+        if len(found) > MAX_ENTRIES:
+            self.problem("MM503", f"more than {MAX_ENTRIES} files; the rest is left out", folder)
+        return [f"{folder}/{name}" for name in found[:MAX_ENTRIES]]
+
+    def text(self, name: str) -> str | None:
+        """The text of a file, or None where there is none or it cannot be read (a problem)."""
+        if name not in self._texts:
+            self._texts[name] = self._read(name) if self.has(name) else None
+        return self._texts[name]
+
+    def _read(self, name: str) -> str | None:
+        try:
+            text, cut = read_text(self.root / name, MAX_BYTES)
+        except ModelMedicError as error:
+            self._spoilt("MM500", error.problems[0].message, name)
+            return None
+        if cut:
+            self._spoilt("MM503", f"is larger than {MAX_BYTES:,} bytes and was left out", name)
+            return None
+        return text
+
+    def json(self, name: str) -> dict[str, Any] | None:
+        """The JSON object of a file, or None where there is none or it is not one (a problem)."""
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            value = json.loads(text.removeprefix("\ufeff"))
+        except RecursionError:
+            return self._spoilt("MM501", "is nested too deep", name)
+        except ValueError as error:
+            line = getattr(error, "lineno", 0)
+            return self._spoilt("MM501", f"is not valid JSON: {str(error)[:120]}", name, line)
+        if not isinstance(value, dict):
+            return self._spoilt("MM501", "is not a JSON object", name)
+        return value
+
+    def yaml(self, name: str) -> dict[str, Any] | None:
+        """The mapping in a YAML file, read strictly, or None."""
+        text = self.text(name)
+        if text is None:
+            return None
+        from ...facts.strict_yaml import load
+
+        try:
+            value = load(text, self.place(name)).data
+        except ModelMedicError as error:
+            first = error.problems[0]
+            line = first.where.line if first.where else 0
+            return self._spoilt("MM501", first.message, name, line)
+        if not isinstance(value, dict):
+            return self._spoilt("MM501", "is not a mapping", name)
+        return value
+
+    def form(self, name: str, what: str, value: object = None) -> None:
+        """Report a part of unexpected form (MM502); only the first ones are shown."""
+        self._forms += 1
+        if self._forms <= MAX_FORM_PROBLEMS:
+            shown = "" if value is None else f", not {excerpt(value)}"
+            self.problem("MM502", f"{what}{shown}; this part is left out", name)
+
+    def problem(self, code: str, message: str, name: str, line: int = 0) -> None:
+        """Report a problem with a file."""
+        self.collector.problem(code, message, Location(self.place(name), line))
+
+    def _spoilt(self, code: str, message: str, name: str, line: int = 0) -> None:
+        self.unreadable.add(name)
+        hint = "write it again: run its stage once more"
+        self.collector.problem(code, f"{name} {message}", Location(self.place(name), line), hint)
+
+
+def number(value: object) -> float | None:
+    """A finite number, or None for anything else (also booleans)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def share(value: object) -> float | None:
+    """A number from 0 to 1, or None."""
+    found = number(value)
+    return found if found is not None and 0 <= found <= 1 else None
+
+
+def size(value: object) -> float | None:
+    """A number that is not negative, or None."""
+    found = number(value)
+    return found if found is not None and found >= 0 else None
+
+
+def cosine(value: object) -> float | None:
+    """A number from -1 to 1 (rounding beyond is cut), or None."""
+    found = number(value)
+    return None if found is None or abs(found) > 1.000001 else max(-1.0, min(1.0, found))
+
+
+def text_of(value: object) -> str | None:
+    """A text that is not empty, or None."""
+    return value if isinstance(value, str) and value else None
+
+
+def part(value: object, key: str) -> dict[str, Any]:
+    """The mapping below ``key``; empty where there is none."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def entries(value: object, key: str) -> list[Any]:
+    """The list below ``key``, capped; empty where there is none."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found[:MAX_ENTRIES] if isinstance(found, list) else []

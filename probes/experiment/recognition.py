@@ -1,0 +1,40 @@
+"""Is this folder an experiment folder of the equivalence workflow? Looks at names alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# One of these names is enough: nothing else writes them.
+_OWN_NAMES = (
+    "component_mapping.json",
+    "class_divergence_report.json",
+    "model_tree/model_tree_source.json",
+    "model_tree/model_tree_target.json",
+    "model_tree/model_tree_source_full.json",
+    "model_tree/model_tree_target_full.json",
+    "results/teacher_forced.json",
+    "results/stage7/stage7_summary.json",
+)
+# These could be of other tools, so two of them are asked for.
+_COMMON_NAMES = (
+    "results/stage1.json",
+    "results/stage2.json",
+    "results/stage3.json",
+    "tests/tensor_compare.py",
+    "bench_config.yaml",
+    "calibrated_thresholds.json",
+    "EQUIVALENCE_REPORT.md",
+)
+
+
+def looks_like_experiment(path: Path, head: bytes = b"") -> bool:
+    """Whether ``path`` is a folder with files of the workflow; ``head`` is not used (folders
+    have none). Never raises."""
+    try:
+        if head or not path.is_dir():
+            return False
+        if any((path / name).is_file() for name in _OWN_NAMES):
+            return True
+        return sum((path / name).is_file() for name in _COMMON_NAMES) >= 2
+    except (OSError, ValueError):
+        return False

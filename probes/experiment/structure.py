@@ -1,0 +1,185 @@
+"""Differences between the source and the target tree, folded over layers and experts.
+
+A difference is reported for its topmost module only, and once for all layers that share it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from .mapping import PathMapping
+from .reading import Folder
+from .trees import Tree, pattern
+
+MAX_DIFFERENCES = 300
+_ACTIVATION = re.compile(r"(SiLU|GELU|ReLU|Swish|Mish|Tanh|Sigmoid|Activation)", re.ASCII)
+# A fused projection and its parts; ports split them or fuse them.
+_PARTS = {"gate_up_proj": ("gate_proj", "up_proj"), "qkv_proj": ("q_proj", "k_proj", "v_proj")}
+_WHOLE = {name: whole for whole, names in _PARTS.items() for name in names}
+
+
+class Difference(NamedTuple):
+    """The attributes of a ``structure_difference`` fact; None is left out."""
+
+    difference: str
+    module: str
+    source_type: str | None = None
+    target_type: str | None = None
+    source_parent: str | None = None
+    target_parent: str | None = None
+    target_value: str | None = None
+    reasoned: bool | None = None
+
+
+def add_differences(
+    folder: Folder, source: Tree, target: Tree, mapping: PathMapping | None
+) -> None:
+    """Add the ``structure_difference`` facts, in the order of the trees."""
+    comparison = _Comparison(source, target, mapping)
+    found: dict[tuple[str | None, ...], list[Difference]] = {}
+    for each in comparison.differences():
+        key = tuple(pattern(v) if isinstance(v, str) else str(v) for v in each)
+        found.setdefault(key, []).append(each)
+    if len(found) > MAX_DIFFERENCES:
+        text = f"{len(found):,} different differences; the first {MAX_DIFFERENCES} are kept"
+        folder.problem("MM503", text, "model_tree")
+    for group in list(found.values())[:MAX_DIFFERENCES]:
+        side = target if group[0].difference == "extra-in-target" else source
+        values = group[0]._asdict()
+        folder.collector.add(
+            "structure_difference", folder.place(side.name), **values, count=len(group)
+        )
+
+
+class _Comparison:
+    def __init__(self, source: Tree, target: Tree, mapping: PathMapping | None) -> None:
+        self.source, self.target = source.types, target.types
+        self.reasoned = mapping.reasoned if mapping else frozenset()
+        self.to_target: dict[str, tuple[str, ...]] = {}
+        self.from_source: dict[str, tuple[str, ...]] = {}
+        for pair in mapping.pairs if mapping else ():
+            for path in pair.source:
+                self.to_target.setdefault(path, pair.target)
+            for path in pair.target:
+                self.from_source.setdefault(path, pair.source)
+        self.by_leaf: dict[str, list[str]] = {}
+        for path in self.target:
+            if path not in self.source:
+                self.by_leaf.setdefault(path.rpartition(".")[2], []).append(path)
+        self.used: set[str] = set()
+
+    def differences(self) -> list[Difference]:
+        gone: set[str] = set()
+        found = []
+        for path, kind in self.source.items():
+            if self._above(path, gone):
+                gone.add(path)
+            elif path in self.target:
+                if _other(kind, self.target[path]):
+                    found.append(self._same_place(path, path))
+            elif (each := self._elsewhere(path, kind)) is not None:
+                found.append(each)
+                if each.difference == "missing-in-target":
+                    gone.add(path)
+        return found + self._extra()
+
+    def _above(self, path: str, known: set[str]) -> bool:
+        return path.rpartition(".")[0] in known
+
+    def _same_place(self, source: str, target: str) -> Difference:
+        return Difference(
+            "type-changed", source, self.source[source], self.target[target],
+            self._parent(self.source, source), self._parent(self.target, target),
+            reasoned=self._has_reason(source, target),
+        )  # fmt: skip
+
+    def _elsewhere(self, path: str, kind: str) -> Difference | None:
+        """A source module that the target does not have at its place."""
+        mapped = self.to_target.get(path)
+        if mapped and all(each in self.target for each in mapped):
+            self.used.update(mapped)
+            return self._mapped(path, kind, mapped)
+        leaf = path.rpartition(".")[2]
+        parent = path.rpartition(".")[0]
+        parts = [f"{parent}.{name}" for name in _PARTS.get(leaf, ())]
+        if parts and all(each in self.target for each in parts):
+            self.used.update(parts)
+            return self._regrouped(path, kind, tuple(parts))
+        if (twin := self._twin(path, leaf)) is not None:
+            self.used.add(twin)
+            return Difference(
+                "moved", path, kind, self.target[twin], self._parent(self.source, path),
+                self._parent(self.target, twin), twin, self._has_reason(path, twin),
+            )  # fmt: skip
+        if _ACTIVATION.search(kind):
+            return Difference("activation-missing", path, kind,
+                              reasoned=self._has_reason(path))  # fmt: skip
+        whole = f"{parent}.{_WHOLE.get(leaf, '')}"
+        return Difference(
+            "missing-in-target", path, kind, "", self._parent(self.source, path),
+            self.target.get(whole) or self._parent(self.target, path),
+            reasoned=self._has_reason(path),
+        )  # fmt: skip
+
+    def _mapped(self, path: str, kind: str, mapped: tuple[str, ...]) -> Difference | None:
+        if len(mapped) > 1 or len(self.from_source.get(mapped[0], ())) > 1:
+            return self._regrouped(path, kind, mapped)
+        if _other(kind, self.target[mapped[0]]):
+            return self._same_place(path, mapped[0])
+        return None
+
+    def _regrouped(self, path: str, kind: str, parts: tuple[str, ...]) -> Difference:
+        names = ", ".join(part.rpartition(".")[2] for part in parts)
+        return Difference("regrouped", path, kind, self.target[parts[0]],
+                          self._parent(self.source, path), self._parent(self.target, parts[0]),
+                          names, True if path in self.to_target else self._has_reason(path))  # fmt: skip
+
+    def _twin(self, path: str, leaf: str) -> str | None:
+        """The target module of the same name nearest in the tree; the same layer, if in one."""
+        inside = [each for each in re.findall(r"\.\d+\.", f".{path}")]
+        candidates = [
+            each
+            for each in self.by_leaf.get(leaf, ())[:2_000]
+            if not leaf.isdigit() and all(number in f".{each}." for number in inside)
+        ]
+        return max(candidates, key=lambda each: _common(path, each), default=None)
+
+    def _extra(self) -> list[Difference]:
+        found, inside = [], set(self.used)
+        for path, kind in self.target.items():
+            if path in self.source or path in inside or path in self.from_source:
+                continue
+            if self._above(path, inside):
+                inside.add(path)
+                continue
+            inside.add(path)
+            parent = self._parent(self.target, path)
+            found.append(Difference("extra-in-target", path, "", kind, target_parent=parent,
+                                    reasoned=self._has_reason(path)))  # fmt: skip
+        return found
+
+    def _parent(self, types: object, path: str) -> str | None:
+        parent = path.rpartition(".")[0]
+        return types.get(parent) if isinstance(types, dict) else None
+
+    def _has_reason(self, *paths: str) -> bool:
+        return any(
+            ".".join(parts[:end]) in self.reasoned
+            for parts in (path.split(".") for path in paths)
+            for end in range(1, len(parts) + 1)
+        )
+
+
+def _other(left: str, right: str) -> bool:
+    """Whether two classes differ; a class that is not known does not."""
+    return bool(left) and bool(right) and left != right
+
+
+def _common(left: str, right: str) -> int:
+    count = 0
+    for one, other in zip(left.split("."), right.split("."), strict=False):
+        if one != other:
+            break
+        count += 1
+    return count

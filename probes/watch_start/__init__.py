@@ -1,0 +1,1 @@
+"""The folder that `diagnose watch` puts first in PYTHONPATH; see :mod:`.sitecustomize`."""
