@@ -29,8 +29,8 @@ _SKIPPED = frozenset(
 class Artefact(NamedTuple):
     """A kind of artefact. ``recogniser`` and ``gatherer`` are 'module:function' of this package.
 
-    ``folder`` artefacts are recognised as whole folders; ``claims`` are the files in them that
-    need no reader of their own. ``together`` artefacts of one run are read in one call.
+    ``folder`` artefacts are recognised as whole folders; ``claims`` are the files in them (and,
+    with a slash at the end, the folders) that need no reader of their own. ``together`` artefacts of one run are read in one call.
     """
 
     name: str
@@ -46,6 +46,17 @@ TABLE = (
     Artefact("run", "run folder of the cookbook", "metrics:looks_like_metrics",
              "metrics:gather_metrics", True,
              ("metrics.jsonl", "timing_spans.jsonl", "config.json", "checkpoints.jsonl")),
+    Artefact("experiment", "experiment folder of a port check", "experiment:looks_like_experiment",
+             "experiment:gather_experiment", True,
+             ("model_tree/", "tests/", "patches/", "component_mapping.json",
+              "class_divergence_report.json", "bench_config.yaml", "calibrated_thresholds.json",
+              "EQUIVALENCE_REPORT.md", "results/stage1.json", "results/stage2.json",
+              "results/stage3.json", "results/stage5.json", "results/stage6.json",
+              "results/teacher_forced.json", "results/calibrated_thresholds.json",
+              "results/stage7/stage7_summary.json")),
+    Artefact("tensors", "captured tensors", "tensors:looks_like_tensors", "tensors:gather_tensors",
+             True, tuple(f"{role}{end}" for role in ("ref_fp32", "ref_bf16", "target")
+                         for end in ("/", ".safetensors", ".npy", ".npz", ".pt"))),
     Artefact("weights", "weights", "weights.recognition:looks_like_weights",
              "artefacts:gather_found_weights", True,
              ("*.safetensors", "*.safetensors.index.json", "config.json", "adapter_config.json",
@@ -159,9 +170,13 @@ def _files(paths: Sequence[Path], problems: list[Problem]) -> Iterator[tuple[Pat
             yield path, True
 
 
-def _below(folder: Path, depth: int, problems: list[Problem]) -> Iterator[Path]:
+def _below(
+    folder: Path, depth: int, problems: list[Problem], inherited: tuple[str, ...] = ()
+) -> Iterator[Path]:
+    """``inherited`` are the claims of the folders above, relative to this one."""
     yield folder
     artefact = _of_folder(folder)
+    claims = inherited + (artefact.claims if artefact else ())
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -174,9 +189,11 @@ def _below(folder: Path, depth: int, problems: list[Problem]) -> Iterator[Path]:
         if entry.is_dir():
             hidden = entry.name.startswith(".") or entry.name in _SKIPPED
             is_environment = os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
-            if not hidden and not is_environment and depth < MAX_DEPTH:
-                yield from _below(Path(entry.path), depth + 1, problems)
-        elif artefact is None or not _claimed(entry.name, artefact.claims):
+            claimed = f"{entry.name}/" in claims
+            if not hidden and not is_environment and not claimed and depth < MAX_DEPTH:
+                inner = tuple(c.partition("/")[2] for c in claims if c.startswith(f"{entry.name}/"))
+                yield from _below(Path(entry.path), depth + 1, problems, inner)
+        elif not _claimed(entry.name, claims):
             yield Path(entry.path)
 
 

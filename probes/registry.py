@@ -15,6 +15,7 @@ from .outcome import Outcome
 # Name of the probe -> "module:function" of this package. Nothing is imported until it is asked for.
 _PROBES = {
     "environment": "environment:gather_environment",
+    "experiment": "experiment:gather_experiment",
     "logs": "logs:gather_logs",
     "messages": "messages:read_messages",
     "checkpoint": "checkpoint_paths:gather_checkpoints",
@@ -26,6 +27,7 @@ _PROBES = {
     "serialization": "serialization:gather_serialization",
     "service": "service:gather_service",
     "watch": "watch_facts:gather_watch",
+    "tensors": "tensors:gather_tensors",
     "weights": "weights:gather_weights",
 }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+COMMANDS = ["inspect", "watch", "decode", "probe", "why-not", "whatif", "explain", "facts", "kb"]
 RUN = "from modelmedic.engine.interfaces.main import main; main()"
 
 
@@ -45,7 +46,7 @@ def test_the_embedding_example_runs(root: Path) -> None:
     assert report.diagnoses[0].id == wanted[1]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("command", ["decode", "probe", "why-not", "whatif", "explain", "facts", "kb"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_commands_that_it_lists_exist(root: Path, command: str) -> None:
     assert f"diagnose {command}" in blocks(root, "## Use it")[0]
     assert diagnose(root, command, "--help").returncode == 0

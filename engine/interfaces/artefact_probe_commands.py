@@ -26,6 +26,8 @@ PATH_PROBES = (
     PathProbe("dataset", "Problems of JSONL chat data, with line numbers."),
     PathProbe("script", "Patterns, hyperparameters and API use of a training script or notebook."),
     PathProbe("checkpoint", "Checkpoint paths in a text, and what they are used for."),
+    PathProbe("experiment", "Stages, trees, components and figures of an experiment folder."),
+    PathProbe("tensors", "R-ratio of captured tensors: ref_fp32, ref_bf16 and target."),
     PathProbe("logs", "Errors, statuses, known events and silences of a log and its rotations."),
 )
 

@@ -269,8 +269,10 @@ def _register() -> None:
     from .inspect_command import inspect
     from .kb_commands import kb
     from .probe_commands import probe
+    from .watch_command import watch
 
     cli.add_command(inspect)
+    cli.add_command(watch)
     cli.add_command(kb)
     cli.add_command(probe)
 

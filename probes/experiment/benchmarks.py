@@ -39,7 +39,7 @@ def read_benchmarks(folder: Folder) -> bool | None:
         return None
     if isinstance(found.get("accuracy_analysis"), dict):
         return _plugin(folder, part(found, "accuracy_analysis"))
-    baseline = {task: scores for task, scores in _tasks(found.get("lm_eval_hf"))}
+    baseline = dict(_tasks(found.get("lm_eval_hf")))
     limit = _limit(config)
     for task, scores in _tasks(found.get("lm_eval")):
         _add(folder, task, scores, baseline.get(task), limit)

@@ -48,12 +48,12 @@ _ALIASES = {
 
 
 class Component(NamedTuple):
-    """One row of stage2.json. ``failed`` is the verdict of the test or, where the test used a
-    limit of its own, that of the script; errors have no R-ratio and no verdict on the port."""
+    """One row of stage2.json; ``place`` counts from 0. A row with the status ``error`` has no
+    R-ratio and says nothing about the port."""
 
     name: str
     family: str
-    index: int
+    place: int
     status: str | None
     r_ratio: float | None
     state: str | None
@@ -154,7 +154,7 @@ def _braces(path: str) -> str:
 
 def contains(outer: Component, inner: Component) -> bool:
     """Whether one tested component contains another."""
-    if outer.index == inner.index:
+    if outer.place == inner.place:
         return False
     if outer.family == "layer" and inner.family in _IN_A_LAYER:
         return True
@@ -179,10 +179,10 @@ def add_components(folder: Folder, rows: Sequence[Component], limit: float) -> N
         row = each.row
         folder.collector.add(
             "component_result",
-            f"{folder.place(NAME)}#results[{each.index}]",
+            f"{folder.place(NAME)}#results[{each.place}]",
             component=each.name,
             family=each.family,
-            index=each.index,
+            index=each.place,
             r_ratio=each.r_ratio,
             state=each.state,
             status=each.status,

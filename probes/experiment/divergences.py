@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from .components import normal_name
 from .reading import Folder, entries, text_of
-from .tests_folder import TestFiles
+from .tests_folder import FoundTests
 
 NAME = "class_divergence_report.json"
 _CATEGORIES = {"nki_import": "nki_kernel"}
 
 
-def add_divergences(folder: Folder, tests: TestFiles) -> None:
+def add_divergences(folder: Folder, tests: FoundTests) -> None:
     """Add ``class_divergence`` facts, and whether every one of them is tested on both paths."""
     found = folder.json(NAME)
     if found is None:

@@ -40,11 +40,11 @@ def add_faults(folder: Folder, rows: Sequence[Component], limit: float) -> None:
         order += shape == "step"
         folder.collector.add(
             "fault",
-            f"{folder.place('results/stage2.json')}#results[{row.index}]",
+            f"{folder.place('results/stage2.json')}#results[{row.place}]",
             component=row.name,
             shape=shape,
             r_ratio=row.r_ratio,
-            index=row.index,
+            index=row.place,
             step_order=order if shape == "step" else None,
             source_paths=", ".join(row.source) or None,
             target_paths=", ".join(row.target) or None,
@@ -52,8 +52,9 @@ def add_faults(folder: Folder, rows: Sequence[Component], limit: float) -> None:
             **_said(said, primary == row.name if primary else None),
         )
     for name in sorted(set(scripted) - known):
+        said = _said(scripted[name], primary == name)
         folder.collector.add("fault", folder.place(NAME), component=name, shape="unknown",
-                             table="components", **_said(scripted[name], primary == name))  # fmt: skip
+                             table="components", **said)  # fmt: skip
 
 
 def _script(folder: Folder) -> tuple[dict[str, dict[str, Any]], str | None]:

@@ -43,6 +43,12 @@ def read_limits(folder: Folder) -> Limits:
             continue
         given[limit] = value
         calibrated = limit == "tau_r" and bool(ports)
-        folder.collector.add("calibrated_limit", folder.place(name), limit=limit, value=value,
-                             calibrated=calibrated, ports=int(ports) if ports else None)  # fmt: skip
+        folder.collector.add(
+            "calibrated_limit",
+            folder.place(name),
+            limit=limit,
+            value=value,
+            calibrated=calibrated,
+            ports=int(ports) if ports else None,
+        )
     return Limits()._replace(**given)

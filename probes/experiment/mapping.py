@@ -56,7 +56,9 @@ def read_mapping(folder: Folder, source: Tree | None, target: Tree | None) -> Pa
     return mapping
 
 
-def _mapping(rows: Sequence[Any], found: dict[str, Any], wrong: dict[str, list[str]]) -> PathMapping:
+def _mapping(
+    rows: Sequence[Any], found: dict[str, Any], wrong: dict[str, list[str]]
+) -> PathMapping:
     variables = {
         name: [str(value) for value in values if isinstance(value, (str, int))]
         for name, values in part(found, "variables").items()

@@ -84,13 +84,13 @@ class Folder:
         try:
             value = json.loads(text.removeprefix("\ufeff"))
         except RecursionError:
-            return self._spoilt("MM501", "is nested too deep", name)
+            self._spoilt("MM501", "is nested too deep", name)
+            return None
         except ValueError as error:
             line = getattr(error, "lineno", 0)
-            return self._spoilt("MM501", f"is not valid JSON: {str(error)[:120]}", name, line)
-        if not isinstance(value, dict):
-            return self._spoilt("MM501", "is not a JSON object", name)
-        return value
+            self._spoilt("MM501", f"is not valid JSON: {str(error)[:120]}", name, line)
+            return None
+        return self._mapping(value, name, "a JSON object")
 
     def yaml(self, name: str) -> dict[str, Any] | None:
         """The mapping in a YAML file, read strictly, or None."""
@@ -104,10 +104,15 @@ class Folder:
         except ModelMedicError as error:
             first = error.problems[0]
             line = first.where.line if first.where else 0
-            return self._spoilt("MM501", first.message, name, line)
-        if not isinstance(value, dict):
-            return self._spoilt("MM501", "is not a mapping", name)
-        return value
+            self._spoilt("MM501", first.message, name, line)
+            return None
+        return self._mapping(value, name, "a mapping")
+
+    def _mapping(self, value: Any, name: str, what: str) -> dict[str, Any] | None:
+        if isinstance(value, dict):
+            return value
+        self._spoilt("MM501", f"is not {what}", name)
+        return None
 
     def form(self, name: str, what: str, value: object = None) -> None:
         """Report a part of unexpected form (MM502); only the first ones are shown."""

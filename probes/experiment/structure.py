@@ -6,6 +6,7 @@ A difference is reported for its topmost module only, and once for all layers th
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from .mapping import PathMapping
@@ -131,13 +132,15 @@ class _Comparison:
 
     def _regrouped(self, path: str, kind: str, parts: tuple[str, ...]) -> Difference:
         names = ", ".join(part.rpartition(".")[2] for part in parts)
-        return Difference("regrouped", path, kind, self.target[parts[0]],
-                          self._parent(self.source, path), self._parent(self.target, parts[0]),
-                          names, True if path in self.to_target else self._has_reason(path))  # fmt: skip
+        return Difference(
+            "regrouped", path, kind, self.target[parts[0]], self._parent(self.source, path),
+            self._parent(self.target, parts[0]), names,
+            path in self.to_target or self._has_reason(path),
+        )  # fmt: skip
 
     def _twin(self, path: str, leaf: str) -> str | None:
         """The target module of the same name nearest in the tree; the same layer, if in one."""
-        inside = [each for each in re.findall(r"\.\d+\.", f".{path}")]
+        inside = re.findall(r"\.\d+\.", f".{path}")
         candidates = [
             each
             for each in self.by_leaf.get(leaf, ())[:2_000]
@@ -159,9 +162,8 @@ class _Comparison:
                                     reasoned=self._has_reason(path)))  # fmt: skip
         return found
 
-    def _parent(self, types: object, path: str) -> str | None:
-        parent = path.rpartition(".")[0]
-        return types.get(parent) if isinstance(types, dict) else None
+    def _parent(self, types: Mapping[str, str], path: str) -> str | None:
+        return types.get(path.rpartition(".")[0])
 
     def _has_reason(self, *paths: str) -> bool:
         return any(

@@ -27,10 +27,8 @@ _TEST_FAMILIES = {
 }  # fmt: skip
 
 
-class TestFiles(NamedTuple):
+class FoundTests(NamedTuple):
     """Normalised names of the tested components; ``device`` of those with a device test."""
-
-    __test__ = False  # not a test class, whatever its name
 
     names: frozenset[str]
     device: frozenset[str]
@@ -40,7 +38,7 @@ class TestFiles(NamedTuple):
         return component in self.names and component in self.device
 
 
-def read_tests(folder: Folder) -> TestFiles:
+def read_tests(folder: Folder) -> FoundTests:
     """Read ``tests/`` and add ``test_file``, ``conftest_state`` and ``conduct_breach`` facts."""
     names: dict[str, str] = {}
     device: set[str] = set()
@@ -69,7 +67,7 @@ def read_tests(folder: Folder) -> TestFiles:
         folder.collector.add("conduct_breach", folder.place(path), rule="try-except-in-test",
                              present=True, file=path)  # fmt: skip
     _add_conftest(folder)
-    return TestFiles(frozenset(names), frozenset(device))
+    return FoundTests(frozenset(names), frozenset(device))
 
 
 def _add_conftest(folder: Folder) -> None:

@@ -263,3 +263,21 @@ def test_a_cap_is_reported_and_concludes_nothing_of_its_own(worlds, kit, engine,
 
     law()
     assert any(reached)
+
+
+def test_a_given_fact_that_a_rule_concludes_too_stays_given(kit, engine):
+    kinds = {name: {"attributes": {"n": {"type": "integer"}}} for name in ("left", "right")}
+    entry = {"id": "t.d.one", "title": "t", "severity": "info", "kind": "symptom", "summary": "s"}
+    turns = [("left", {"fact": "right", "set": {"n": 1}}),
+             ("right", {"fact": "left", "set": {"n": 1}}),
+             ("right", {"diagnosis": "t.d.one"})]  # fmt: skip
+    rules = [{"id": f"t.rule.{number}", "title": "t", "when": {"fact": kind}, "conclude": [what]}
+             for number, (kind, what) in enumerate(turns)]  # fmt: skip
+    files = {name: {"schema": f"modelmedic/{name}/1", "domain": "t", name: entries}
+             for name, entries in (("diagnoses", [entry]), ("rules", rules))}  # fmt: skip
+    doctor = kit.make_world(kinds, files, [engine]).doctors[engine]
+    report = doctor.diagnose([doctor.base.vocabulary.fact("left", n=1)])
+    assert {fact.kind: derived for _, fact, derived in report.facts} == {
+        "left": False, "right": True, "diagnosis": True}  # fmt: skip
+    (diagnosis,) = report.diagnoses
+    assert [evidence.text for evidence in diagnosis.evidence] == ["left(n=1)"]

@@ -95,13 +95,18 @@ def test_lint_is_silent_about_sound_knowledge(diagnose, overlay):
 )
 def test_lint_finds_problems(diagnose, overlay, file, old, new, place):
     change(overlay / file, old, new)
-    answer = diagnose("kb", "lint", "--kb", overlay)
-    assert answer.code == 3
-    assert place in answer.out
-    assert not answer.out.endswith(" 0 problems\n")
     plain = diagnose("kb", "lint", "--kb", overlay, "-f", "json")
     assert plain.code == 3
     assert any(p["where"].startswith(place) for p in plain.json["problems"])
+
+
+def test_lint_says_how_many_problems_there_are(diagnose, overlay):
+    change(overlay / "diagnoses.yaml", "severity: error", "severity: fatal")
+    answer = diagnose("kb", "lint", "--kb", overlay)
+    assert (answer.code, answer.err) == (3, "")
+    assert "MM220 local/diagnoses.yaml:8:15: " in answer.out
+    count = sum(line.startswith("MM") for line in answer.out.splitlines())
+    assert answer.out.endswith(f" entries, {count} problems\n")
 
 
 def test_the_cases_of_an_overlay_are_run(diagnose, overlay):
@@ -121,13 +126,18 @@ def test_a_case_that_fails(diagnose, overlay, file, old, new, case):
     change(overlay / file, old, new)
     if "absent" in new:
         change(overlay / file, "on device}}}", "on device}}}}")
-    answer = diagnose("kb", "test", "local/disk", "--kb", overlay)
-    assert answer.code == 3
-    assert "FAILED local/disk.test.yaml:" in answer.out and case in answer.out
     plain = diagnose("kb", "test", "local/disk", "--kb", overlay, "-f", "json")
     assert plain.code == 3
     assert case in {failed["case"] for failed in plain.json["failed"]}
     assert all(f["failures"] and f["entry"] == "local.rule.disk" for f in plain.json["failed"])
+
+
+def test_the_text_names_the_case_that_fails(diagnose, overlay):
+    change(overlay / "disk.yaml", "No space left", "No room left")
+    answer = diagnose("kb", "test", "local/disk", "--kb", overlay)
+    assert (answer.code, answer.err) == (3, "")
+    assert "FAILED local/disk.test.yaml:4:5: fires [local.rule.disk]" in answer.out
+    assert answer.out.endswith("2 passed, 1 failed\n")
 
 
 def test_no_case_at_all_is_a_failure(diagnose):

@@ -1,0 +1,160 @@
+"""The state of each stage, and the files that the workflow expects.
+
+Times of files are used only where they can mean something: after a copy or a checkout all files
+were written within moments, which no run of the stages can do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from . import benchmarks, components, divergences, end_to_end, faults, mapping, smoke
+from .reading import Folder
+
+MIN_SPAN_S = 60.0
+"""Results written within less than this were copied; their times are left out."""
+
+_TREES = tuple(
+    f"model_tree/model_tree_{side}{end}"
+    for side in ("source", "target")
+    for end in (".json", "_full.json", "_pretty.txt", "_flat_paths.txt")
+)
+_STAGE0 = (*_TREES, mapping.NAME, divergences.NAME)
+_LATER = (
+    smoke.NAME, components.NAME, faults.NAME, end_to_end.NAME, "results/stage7", benchmarks.CONFIG,
+    "tests/conftest.py", "tests/tensor_compare.py", "EQUIVALENCE_REPORT.md",
+)  # fmt: skip
+_MAY_BE_EMPTY = ("results/stage7",)
+
+
+class State(NamedTuple):
+    """State of a stage as a ``stage_result`` fact has it; ``files`` are what it wrote."""
+
+    stage: int
+    status: str
+    files: tuple[str, ...]
+    reason: str | None = None
+    faults: int | None = None
+
+
+def add_files(folder: Folder) -> None:
+    """Add the ``workflow_file`` facts. A file of no bytes counts as there and not readable."""
+    for name in (*_STAGE0, *_LATER):
+        present = folder.has(name)
+        readable = None
+        if present and name not in _MAY_BE_EMPTY:
+            text = folder.text(name)
+            readable = name not in folder.unreadable and bool(text and text.strip())
+            if name.endswith(".json") and readable:
+                readable = folder.json(name) is not None
+        folder.collector.add("workflow_file", folder.place(name), name=name, present=present,
+                             readable=readable)  # fmt: skip
+
+
+def scaffold(folder: Folder) -> State:
+    """Stage 0: done with both trees, the mapping and the report; further tree files that are
+    missing show as such."""
+    wrong = [name for name in _STAGE0 if name in folder.unreadable]
+    if wrong:
+        return State(0, "failed", _STAGE0, "error")
+    sides = [any(folder.has(name) for name in half) for half in (_TREES[:4], _TREES[4:])]
+    complete = all(sides) and folder.has(mapping.NAME) and folder.has(divergences.NAME)
+    return State(0, "done" if complete else "missing", _STAGE0)
+
+
+def smoke_state(folder: Folder, found: smoke.Smoke | None) -> State:
+    """Stage 1. The older script writes no verdict: its result is done when tokens were compared."""
+    if found is None:
+        return _without(folder, 1, smoke.NAME)
+    if found.error is not None and not found.compared:
+        return State(1, "failed", (smoke.NAME,), "error")
+    if found.passed is False:
+        return State(1, "failed", (smoke.NAME,), "gate")
+    return State(1, "done" if found.compared else "failed", (smoke.NAME,),
+                 None if found.compared else "error")  # fmt: skip
+
+
+def component_state(folder: Folder, rows: list[components.Component]) -> State:
+    """Stage 2, by the verdicts of the tests."""
+    if not rows:
+        return _without(folder, 2, components.NAME)
+    if any(row.status == "fail" for row in rows):
+        return State(2, "failed", (components.NAME,), "gate")
+    if any(row.status == "error" for row in rows):
+        return State(2, "failed", (components.NAME,), "error")
+    return State(2, "done", (components.NAME,))
+
+
+def fault_state(folder: Folder) -> State:
+    """Stage 3: failed where the script found faults (its exit status is 1 then)."""
+    found = folder.json(faults.NAME)
+    if found is None:
+        return _without(folder, 3, faults.NAME)
+    count = found.get("num_faults")
+    listed = found.get("faults")
+    if type(count) is not int or count < 0:
+        count = len(listed) if isinstance(listed, list) else None
+    if count is None:
+        folder.form(faults.NAME, "there should be num_faults or faults")
+        return State(3, "failed", (faults.NAME,), "error")
+    return State(3, "failed" if count else "done", (faults.NAME,), "gate" if count else None, count)
+
+
+def patch_state(folder: Folder, stage2: State) -> State | None:
+    """Stage 4: done with patch files, missing where components fail; else it is void."""
+    patches = tuple(folder.names("patches", ".py"))
+    if patches:
+        return State(4, "done", patches)
+    return State(4, "missing", ()) if stage2.status == "failed" else None
+
+
+def end_states(folder: Folder, verdict: end_to_end.Verdict) -> list[State]:
+    """Stages 5 and 6; they share one run and mostly one file."""
+    states = []
+    for stage, passed, own in ((5, verdict.stage5, end_to_end.STAGE5),
+                               (6, verdict.stage6, end_to_end.STAGE6)):  # fmt: skip
+        file = own if not folder.has(end_to_end.NAME) and folder.has(own) else end_to_end.NAME
+        if passed is None:
+            states.append(_without(folder, stage, file))
+        else:
+            status = "done" if passed else "failed"
+            states.append(State(stage, status, (file,), None if passed else "gate"))
+    return states
+
+
+def benchmark_state(folder: Folder, passed: bool | None) -> State:
+    """Stage 7, by the verdict of its summary; a summary without one counts as done."""
+    if passed is None and (benchmarks.NAME in folder.unreadable or not folder.has(benchmarks.NAME)):
+        return _without(folder, 7, benchmarks.NAME)
+    status = "failed" if passed is False else "done"
+    return State(7, status, (benchmarks.NAME,), "gate" if passed is False else None)
+
+
+def _without(folder: Folder, stage: int, name: str) -> State:
+    """A stage whose result is missing, or there and of no use."""
+    if folder.has(name):
+        return State(stage, "failed", (name,), "error")
+    return State(stage, "missing", (name,))
+
+
+def add_states(folder: Folder, states: list[State], use_times: bool | None) -> None:
+    """Add the ``stage_result`` facts."""
+    written = {state.stage: _written(folder, state) for state in states}
+    known = [time for time in written.values() if time is not None]
+    usable = use_times if use_times is not None else (
+        len(known) > 1 and max(known) - min(known) >= MIN_SPAN_S
+    )  # fmt: skip
+    for state in states:
+        values: dict[str, Any] = {"stage": state.stage, "status": state.status}
+        if state.status != "missing" and state.files:
+            values["artefact"] = state.files[0] if state.stage else "model_tree"
+            values["written"] = written[state.stage] if usable else None
+        folder.collector.add("stage_result", folder.place(state.files[0] if state.files else ""),
+                             **values, reason=state.reason, faults=state.faults)  # fmt: skip
+
+
+def _written(folder: Folder, state: State) -> float | None:
+    if state.status == "missing":
+        return None
+    times = [time for name in state.files if (time := folder.written(name)) is not None]
+    return max(times, default=None)

@@ -1,0 +1,61 @@
+"""Which entry of a folder holds which run, by name: ``ref_fp32``, ``ref_bf16``, ``target``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+SUFFIXES = (".safetensors", ".npy", ".npz")
+PICKLES = (".pt", ".pth", ".pkl", ".bin", ".ckpt")
+_MAX_ENTRIES = 4_096
+_SEPARATOR = re.compile(r"[^a-z0-9]+")
+_NAMES = {
+    "ref_fp32": ("ref_fp32", "reference_fp32", "hf_fp32", "fp32_reference", "golden_fp32"),
+    "ref_bf16": ("ref_bf16", "reference_bf16", "hf_bf16", "bf16_reference", "golden_bf16"),
+    "target": ("target", "device", "port", "neuron"),
+}
+
+
+class Roles(NamedTuple):
+    """The file or folder of each run; None where there is none."""
+
+    ref_fp32: Path | None = None
+    ref_bf16: Path | None = None
+    target: Path | None = None
+
+
+def find_roles(folder: Path) -> Roles:
+    """The three runs below ``folder``; a folder is preferred to a file, and tensors to pickles.
+    Never raises."""
+    found: dict[str, Path] = {}
+    try:
+        entries = sorted(folder.iterdir())[:_MAX_ENTRIES] if folder.is_dir() else []
+    except (OSError, ValueError):
+        return Roles()
+    for entry in sorted(entries, key=_preference):
+        suffix = entry.suffix.lower()
+        if suffix in SUFFIXES or suffix in PICKLES:
+            stem = entry.name[: -len(suffix)]
+        elif entry.is_dir():
+            stem = entry.name
+        else:
+            continue
+        name = _SEPARATOR.sub("_", stem.lower()).strip("_")
+        for role, names in _NAMES.items():
+            if name in names:
+                found.setdefault(role, entry)
+    return Roles(**found)
+
+
+def _preference(entry: Path) -> tuple[bool, bool, str]:
+    return (not entry.is_dir(), entry.suffix.lower() in PICKLES, entry.name)
+
+
+def looks_like_tensors(path: Path, head: bytes = b"") -> bool:
+    """Whether ``path`` is a folder with the FP32 reference and at least one of the other two
+    runs. ``head`` is not used (folders have none). Never raises."""
+    if head:
+        return False
+    roles = find_roles(path)
+    return roles.ref_fp32 is not None and (roles.ref_bf16 or roles.target) is not None

@@ -1,0 +1,198 @@
+"""Stored tensors of safetensors, npy and npz files, read piece by piece from front to back.
+
+Nothing is unpickled: pickles are refused by name, and arrays of objects by their header. Problems:
+MM511 a file is damaged or cannot be read, MM512 pickles are never loaded, MM513 a tensor is of a
+form that cannot be compared, MM515 a bound left something out (and MM430 to MM434 for
+safetensors).
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from ...facts.problems import Location, Problem, excerpt
+from ..weights.number_formats import FORMATS
+from ..weights.safetensors_files import open_weights
+from .roles import PICKLES, SUFFIXES
+
+MAX_FILES = 4_000
+MAX_TENSORS = 20_000
+_MAX_HEADER = 1 << 20
+_CONVERT = (
+    "convert them where you trust them: torch.load(file, weights_only=True), then "
+    "safetensors.torch.save_file"
+)
+
+
+class Stored(NamedTuple):
+    """A tensor in a file: ``key`` is its name inside, ``offset`` bytes lie before its numbers (in
+    the member ``member`` of an npz file), ``format`` is a numpy type, or ``BF16``."""
+
+    file: Path
+    key: str
+    shape: tuple[int, ...]
+    format: str
+    offset: int
+    member: str = ""
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    def open(self) -> Reader:
+        """Start reading. Raises ``OSError`` and what zipfile raises."""
+        return Reader(self)
+
+
+class Reader:
+    """Reads the numbers of a tensor in order; used as a context."""
+
+    def __init__(self, stored: Stored) -> None:
+        self._format = stored.format
+        self._archive = zipfile.ZipFile(stored.file) if stored.member else None
+        self._file: IO[bytes] = (
+            self._archive.open(stored.member) if self._archive else stored.file.open("rb")
+        )
+        self._file.seek(stored.offset)
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        if self._archive is not None:
+            self._archive.close()
+
+    def read(self, count: int) -> Any:
+        """The next ``count`` numbers in float64. Raises ``ValueError`` at an early end."""
+        import numpy as np
+
+        bits = self._format == "BF16"
+        kind = np.dtype("<u2" if bits else self._format)
+        raw = self._file.read(count * kind.itemsize)
+        if len(raw) != count * kind.itemsize:
+            raise ValueError("the file ends before its tensor does")
+        numbers = np.frombuffer(raw, dtype=kind)
+        if bits:
+            numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return numbers.astype(np.float64)
+
+    def skip(self, count: int) -> None:
+        """Pass over ``count`` numbers."""
+        kind = 2 if self._format == "BF16" else int(self._format[-1])
+        left = count * kind
+        if self._archive is None:
+            self._file.seek(left, 1)
+            return
+        while left > 0:
+            part = self._file.read(min(left, 1 << 20))
+            if not part:
+                raise ValueError("the file ends before its tensor does")
+            left -= len(part)
+
+
+def list_stored(path: Path, problems: list[Problem]) -> list[Stored]:
+    """Every tensor of a file or of the files directly in a folder, sorted by file. Never raises."""
+    try:
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+    except OSError as error:
+        problems.append(_damaged(path, f"cannot be read: {error.strerror}"))
+        return []
+    pickles = [file for file in files if file.suffix.lower() in PICKLES]
+    if pickles:
+        text = (f"{len(pickles):,} pickle files such as {excerpt(pickles[0].name)} can run code "
+                "when they are loaded; they were not read")  # fmt: skip
+        problems.append(Problem("MM512", text, Location(str(path)), _CONVERT))
+    files = [file for file in files if file.suffix.lower() in SUFFIXES]
+    found: list[Stored] = []
+    for file in files[:MAX_FILES]:
+        found.extend(_of_file(file, problems))
+    if len(files) > MAX_FILES or len(found) > MAX_TENSORS:
+        text = f"more than {MAX_FILES:,} files or {MAX_TENSORS:,} tensors; the rest is left out"
+        problems.append(Problem("MM515", text, Location(str(path))))
+    return found[:MAX_TENSORS]
+
+
+def _of_file(file: Path, problems: list[Problem]) -> Iterator[Stored]:
+    suffix = file.suffix.lower()
+    try:
+        if suffix == ".safetensors":
+            yield from _safetensors(file, problems)
+        elif suffix == ".npy":
+            with file.open("rb") as opened:
+                found = _array(opened, file, file.stem, "", problems)
+                left = file.stat().st_size
+            if found is not None and _complete(found, left, problems):
+                yield found
+        else:
+            yield from _members(file, problems)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+        problems.append(_damaged(file, str(error)[:200] or type(error).__name__))
+
+
+def _safetensors(file: Path, problems: list[Problem]) -> Iterator[Stored]:
+    opened = open_weights(file)
+    problems.extend(opened.problems)
+    for name, tensor in opened.tensors.items():
+        if tensor.dtype not in FORMATS:
+            problems.append(_form(file, name, f"its number format is {tensor.dtype}"))
+            continue
+        kind = "BF16" if tensor.dtype == "BF16" else FORMATS[tensor.dtype][0]
+        yield Stored(file, name, tensor.shape, kind, tensor.offset)
+
+
+def _members(file: Path, problems: list[Problem]) -> Iterator[Stored]:
+    with zipfile.ZipFile(file) as archive:
+        for info in archive.infolist()[:MAX_TENSORS]:
+            if not info.filename.endswith(".npy"):
+                continue
+            with archive.open(info) as opened:
+                key = info.filename.removesuffix(".npy")
+                found = _array(opened, file, key, info.filename, problems)
+            if found is not None and _complete(found, info.file_size, problems):
+                yield found
+
+
+def _array(
+    opened: IO[bytes], file: Path, key: str, member: str, problems: list[Problem]
+) -> Stored | None:
+    """Read the header of an npy array."""
+    from numpy.lib import format as npy
+
+    version = npy.read_magic(opened)
+    if version not in ((1, 0), (2, 0)):
+        problems.append(_form(file, key, f"version {version} of the format is not known"))
+        return None
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, fortran, kind = read(opened, max_header_size=_MAX_HEADER)
+    if kind.kind != "f" or kind.itemsize not in (2, 4, 8):
+        problems.append(_form(file, key, f"its number format is {kind}"))
+        return None
+    if fortran and len(shape) > 1:
+        problems.append(_form(file, key, "it is stored column by column", "np.ascontiguousarray"))
+        return None
+    return Stored(file, key, tuple(shape), kind.str, opened.tell(), member)
+
+
+def _complete(stored: Stored, size: int, problems: list[Problem]) -> bool:
+    if stored.offset + stored.size * int(stored.format[-1]) <= size:
+        return True
+    problems.append(_damaged(stored.file, f"{excerpt(stored.key)} is cut off"))
+    return False
+
+
+def _form(file: Path, name: str, reason: str, remedy: str = "") -> Problem:
+    hint = f"save it after {remedy}" if remedy else "save it in float32, float16 or bfloat16"
+    text = f"{excerpt(name)} cannot be compared: {reason}"
+    return Problem("MM513", text, Location(str(file)), hint)
+
+
+def _damaged(file: Path, what: str) -> Problem:
+    return Problem("MM511", f"{file.name} is damaged or cannot be read: {what}",
+                   Location(str(file)), "save it again")  # fmt: skip
