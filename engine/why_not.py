@@ -12,6 +12,7 @@ from .inference.network_index import goal
 from .ir import Literal_, Pattern, Program, Rule
 
 MAX_DEPTH = 4
+_HALVES = ("refuted", "unless_possible")  # 'not X' holds with both or not at all
 
 
 class Gap(NamedTuple):
@@ -96,7 +97,6 @@ class WhyNot:
             j._replace(truth=failing[variable]) if (variable := _guarded(j, failing)) else j
             for j in self._evaluator.judge_rule(rule, binding)
         ]
-        holds = tuple(j for j in judgements if j.truth is True)
         gaps: dict[str, Gap] = {}
         for judgement in judgements:
             if judgement.truth is True:
@@ -106,6 +106,12 @@ class WhyNot:
             # 'not X' is two literals; the contradicted one tells more than the unknown one
             if text not in gaps or gaps[text].truth is None:
                 gaps[text] = gap
+        true = (j for j in judgements if j.truth is True)
+        holds = tuple(
+            j
+            for j in true
+            if j.literal.mode not in _HALVES or self.words(j.literal, rule) not in gaps
+        )
         return Way(rule, holds, tuple(gaps.values()))
 
     def _gap_goal(self, gap: Gap) -> str:

@@ -30,7 +30,8 @@ class Artefact(NamedTuple):
     """A kind of artefact. ``recogniser`` and ``gatherer`` are 'module:function' of this package.
 
     ``folder`` artefacts are recognised as whole folders; ``claims`` are the files in them (and,
-    with a slash at the end, the folders) that need no reader of their own. ``together`` artefacts of one run are read in one call.
+    with a slash at the end, the folders) that need no reader of their own. ``together`` artefacts
+    of one run are read in one call.
     """
 
     name: str

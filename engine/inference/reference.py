@@ -16,6 +16,7 @@ from ..operators import (
     compare,
     compile_contradiction,
     compile_pattern,
+    identity,
     same,
     values_of,
 )
@@ -88,10 +89,16 @@ class ReferenceBackend:
         if not binders:
             yield binding
             return
+        variables = [variable for _, variable in binders[0].joins]
+        seen = set()
         for kind, values in known:
             if self._matches(binders[0].pattern, kind, values) is True:
                 extended = _unify(binders[0], binding, values)
-                if extended is not None:
+                if extended is None:
+                    continue
+                key = tuple(identity(extended[name]) for name in variables)
+                if key not in seen:  # facts that bind alike lead to the same firings
+                    seen.add(key)
                     yield from self._joined(binders[1:], extended, known)
 
     def _holds(

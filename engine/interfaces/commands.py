@@ -3,54 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from ..knowledge_base import VERSION
 from . import output
-from .fast_lane import ENGINES, FAIL_ON, FORMATS, Request, run
+from .fast_lane import Request, run
+from .options import FAIL_ON_CHOICE, common, facts_option
 from .setup import load_base, load_doctor, load_facts, read_stdin
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_FORMATS = click.Choice(FORMATS)
-FAIL_ON_CHOICE = click.Choice(FAIL_ON)
-_ENGINES = click.Choice(ENGINES)
-
-
-def common(command: Command) -> Command:
-    """Options that every diagnosing command has."""
-    for option in (
-        click.option("--kb", "overlays", multiple=True, metavar="DIR", help="Add knowledge."),
-        click.option("--engine", type=_ENGINES, default="auto", help="Inference backend."),
-        click.option("--format", "-f", "format_", type=_FORMATS, default="text"),
-        click.option(
-            "-o",
-            "--output",
-            "target",
-            type=click.Path(path_type=Path),
-            default=None,
-            metavar="FILE",
-            help="Write the answer to a file.",
-        ),
-        click.option("--debug", is_flag=True, hidden=True),
-    ):
-        command = option(command)
-    return command
-
-
-def facts_option(command: Command) -> Command:
-    """``--facts FILE...``; ``-`` reads standard input."""
-    return click.option(
-        "--facts",
-        "files",
-        multiple=True,
-        metavar="FILE...",
-        help="Facts files (JSON); - is standard input.",
-    )(command)
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from . import output
-from .commands import FAIL_ON_CHOICE, common
+from .options import FAIL_ON_CHOICE, common
 from .setup import load_doctor
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from .values import NAMED, UNKNOWN, Event, FunctionNode, Value
 
 MAX_VISITS = 300_000
-MAX_EVENTS = 4_000
+MAX_EVENTS = 20_000
 MAX_CALLS = 8
 
 

@@ -17,17 +17,17 @@ from .values import BACKWARD, TRAINING_STEPS, Event
 
 def find_order(script: Script) -> Iterator[Finding]:
     """The patterns of submitting and waiting, each at the first place that shows it."""
-    waits: list[ast.AST] = []
+    wait: ast.AST | None = None
     together: list[tuple[Event, Event, bool]] = []
     for trace in _traces(script.machine.events):
-        waits += _early_waits(trace)
+        wait = wait or next(_early_waits(trace), None)
         together += _pairs(trace)
-    if waits:
-        yield Finding("waits-before-next-submit", waits[0])
+    if wait is not None:
+        yield Finding("waits-before-next-submit", wait)
     plain = [(a, b) for a, b, waited in together if not waited and a.style == b.style == "plain"]
     calls = [(a, b) for a, b, _ in together if a.style == b.style == "async-call"]
     waited = [(a, b) for a, b, later in together if later]
-    if not waits:
+    if wait is None:
         if calls:
             yield Finding("awaits-async-submits", calls[0][0].node)
         elif waited:
@@ -35,9 +35,9 @@ def find_order(script: Script) -> Iterator[Finding]:
         elif plain:
             yield Finding("plain-calls-in-sequence", plain[0][0].node)
     if script.complete:
-        if together and not waits and not script.machine.unresolved_waits:
+        if together and wait is None and not script.machine.unresolved_waits:
             yield Finding("waits-before-next-submit", None)
-        if waits and not together:
+        if wait is not None and not together:
             yield Finding("submits-before-waiting", None)
             yield Finding("plain-calls-in-sequence", None)
 

@@ -13,7 +13,7 @@ from ...facts.problems import Location, Problem
 
 MAX_SCRIPT_BYTES = 2_000_000
 MAX_NOTEBOOK_BYTES = 20_000_000
-MAX_LINES = 40_000
+MAX_LINES = 20_000
 MAX_LINE = 100_000
 MAX_BROKEN_PARTS = 20
 _MAGIC = re.compile(r"^(\s*)(%|!|\?)")

@@ -65,8 +65,9 @@ def _optimizer(script: Script, loop: TrainingLoop) -> Iterator[Finding]:
 def _dropped(script: Script) -> Iterator[Finding]:
     """forward_backward whose future is never looked at, so that neither loss nor error is seen."""
     calls = [call for call in script.calls() if _is_backward(script, call)]
+    read = _names_read(script) if calls else set()
     for call in calls:
-        if _is_dropped(script, call):
+        if _is_dropped(script, call, read):
             yield Finding("futures-dropped", call)
             return
     if calls and script.complete:
@@ -78,7 +79,20 @@ def _is_backward(script: Script, call: ast.Call) -> bool:
     return value.kind in ("future", "coroutine") and value.op in BACKWARD
 
 
-def _is_dropped(script: Script, call: ast.Call) -> bool:
+def _names_read(script: Script) -> set[tuple[int, str]]:
+    """Names that are read, with each function around (0 for the module)."""
+    found = set()
+    for node in script.all(ast.Name):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.add((0, node.id))
+            scope = script.function_of(node)
+            while scope is not None:
+                found.add((id(scope), node.id))
+                scope = script.function_of(scope)
+    return found
+
+
+def _is_dropped(script: Script, call: ast.Call, read: set[tuple[int, str]]) -> bool:
     above = script.parents.get(id(call))
     if isinstance(above, ast.Await):
         value = script.machine.value(above)
@@ -89,11 +103,8 @@ def _is_dropped(script: Script, call: ast.Call) -> bool:
         return True
     if not (isinstance(above, ast.Assign) and isinstance(above.targets[0], ast.Name)):
         return False
-    name, scope = above.targets[0].id, script.function_of(call)
-    return not any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        for node in ast.walk(scope or script.tree)
-    )
+    scope = script.function_of(call)
+    return (id(scope) if scope is not None else 0, above.targets[0].id) not in read
 
 
 def _blocking(script: Script) -> Iterator[Finding]:

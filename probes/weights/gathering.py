@@ -18,7 +18,7 @@ from ...facts.problems import Location
 from ..outcome import Collector, Outcome, not_available
 from .recognition import role_of_weights
 
-# Elements that are compared in all (some 20 million a second), and in one tensor: larger ones are
+# Elements that are compared in all (some 10 million a second), and in one tensor: larger ones are
 # compared in evenly spread blocks.
 MAX_ELEMENTS = 2**30
 MAX_ELEMENTS_PER_TENSOR = 2**23

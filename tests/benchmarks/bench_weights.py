@@ -1,7 +1,7 @@
 """Time and memory of comparing 2 GB of base weights in two shards with their merge.
 
-``make bench``, or ``python tests/benchmarks/bench_weights.py``. Needs numpy, 5 GB of disk. On a
-loaded machine OPENBLAS_NUM_THREADS=1 makes it several times faster.
+``make bench``, or ``python tests/benchmarks/bench_weights.py``. Needs numpy, Linux, 5 GB of disk.
+On a loaded machine OPENBLAS_NUM_THREADS=1 makes it several times faster.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pytest
 HIDDEN, RANK, TENSORS, ROWS = 4_096, 32, 8, 32_768
 LIMIT_MB = 1_000
 _RUN = """
-import resource, sys, time
+import sys, time
 from pathlib import Path
 from modelmedic.facts import Vocabulary
 from modelmedic.facts.declarations import load_vocabulary
@@ -33,7 +33,9 @@ outcome = gather_weights(
 seconds = time.perf_counter() - start
 signatures = {f.get("signature") for f in outcome.facts if f.get("tensor")}
 assert signatures == {"correct"}, outcome
-print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+# Not ru_maxrss: that counts what the parent held when it started this process.
+status = Path("/proc/self/status").read_text().split("VmHWM:")[1]
+print(seconds, int(status.split()[0]) / 1024)
 """
 
 
@@ -112,4 +114,5 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         make_models(Path(folder))
         for chosen in ((), ("all",)):
-            print(chosen, "%.1f s, %.0f MB" % measure(Path(folder), *chosen))
+            used, peak = measure(Path(folder), *chosen)
+            print(f"{' '.join(chosen) or 'sample'}: {used:.1f} s, {peak:.0f} MB")

@@ -132,6 +132,27 @@ def test_a_count_that_is_too_small_is_missing_not_contradicted(kit, engine):
     assert not way["contradicted"]
 
 
+@pytest.mark.parametrize(
+    ("facts", "missing", "contradicted"),
+    [([{"n": 1}], 0, 1), ([{"n": 1}, {"n": 2}], 0, 1), ([{}], 1, 0), ([{}, {"n": 2}], 1, 0),
+     ([], 1, 0)],
+)  # fmt: skip
+def test_a_negation_is_one_gap_and_never_half_true(kit, engine, facts, missing, contradicted):
+    kinds = {"k": {"attributes": {"n": {"type": "integer"}}}}
+    entry = {"id": "t.d.one", "title": "t", "severity": "info", "kind": "symptom", "summary": "s"}
+    when = {"not": {"fact": "k", "where": {"n": 1}}}
+    rule = {"id": "t.rule.r", "title": "t", "when": when, "conclude": [{"diagnosis": "t.d.one"}]}
+    files = {name: {"schema": f"modelmedic/{name}/1", "domain": "t", name: entries}
+             for name, entries in (("diagnoses", [entry]), ("rules", [rule]))}  # fmt: skip
+    world = kit.make_world(kinds, files, [engine])
+    given_facts = world.facts([{"kind": "k", **flat} for flat in facts])
+    (way,) = world.doctors[engine].consult(given_facts).explain_absence("t.d.one")["ways"]
+    assert (len(way["missing"]), len(way["contradicted"])) == (missing, contradicted)
+    assert all(gap["condition"] == "not k with n = 1"
+               for gap in way["missing"] + way["contradicted"])  # fmt: skip
+    assert not way["holds"]
+
+
 def test_what_if_compares_two_diagnoses(worlds, kit, engine):
     changes = []
 

@@ -79,7 +79,7 @@ class Words:
 
     def inspect(self, path: Path) -> tuple[list[Fact], list[Line]]:
         """The facts of whatever is at a path, and what was read."""
-        from ..inspect_command import gather, read_lines
+        from ..inspection import gather, read_lines
         from ..report_text import problem_lines
 
         facts, problems, read = gather([path], self._doctor.base.vocabulary)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-
 HIDDEN, INNER, EXPERTS, RANK, ALPHA = 40, 24, 3, 4, 12
 
 

@@ -1,0 +1,91 @@
+"""`diagnose inspect` over real artefacts: the right diagnosis first, healthy ones silent."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modelmedic.engine import Diagnoser, Report
+from modelmedic.engine.interfaces.inspection import gather
+
+CASES: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent / "cases.json").read_text(encoding="utf-8")
+)
+
+
+@pytest.fixture(scope="module")
+def doctor() -> Diagnoser:
+    return Diagnoser.load()
+
+
+def inspected(doctor: Diagnoser, root: Path, case: dict[str, Any]) -> Report:
+    vocabulary = doctor.base.vocabulary
+    paths = [root / "tests/probes/data" / path for path in case["paths"]]
+    facts, problems, read = gather(paths, vocabulary)
+    assert read, "nothing was recognised"
+    if "symptom" in case:
+        facts.append(vocabulary.fact("symptom", name=case["symptom"]))
+    return doctor.diagnose(facts, problems)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "+".join(case["paths"])[:90])
+def test_case(doctor: Diagnoser, root: Path, case: dict[str, Any]) -> None:
+    report = inspected(doctor, root, case)
+    concluded = [d.id for d in report.diagnoses]
+    if "first" in case:
+        assert concluded[:1] == [case["first"]]
+        others = [
+            d.id
+            for d in report.diagnoses[1:]
+            if d.severity in ("error", "blocker")
+            and d.confidence != "possible"
+            and not d.explained_by
+        ]
+        assert others == [], "unrelated error-level diagnoses"
+    if "problems" in case:
+        found = [d.id for d in report.diagnoses if d.kind != "benign"]
+        assert found == case["problems"]
+    assert set(case.get("concludes", ())) <= set(concluded)
+    assert not set(case.get("not", ())) & set(concluded)
+    still_open = {candidate.id for candidate in report.unknown}
+    assert set(case.get("open", ())) <= still_open
+    if "next_probe" in case:
+        assert case["next_probe"] in {step.id for step in report.next}
+
+
+def test_a_whole_folder_is_walked_and_a_bad_file_costs_only_itself(
+    doctor: Diagnoser, root: Path, tmp_path: Path
+) -> None:
+    data = root / "tests/probes/data"
+    (tmp_path / "run").mkdir()
+    for name in ("metrics.jsonl", "timing_spans.jsonl"):
+        source = data / "metrics/runs/no_pipeline" / name
+        (tmp_path / "run" / name).write_bytes(source.read_bytes())
+    (tmp_path / "run" / "empty.log").write_bytes(b"")
+    (tmp_path / "noise.bin").write_bytes(bytes(range(256)) * 64)
+    (tmp_path / "venv").mkdir()
+    (tmp_path / "venv" / "pyvenv.cfg").write_text("home = /usr")
+    (tmp_path / "venv" / "metrics.jsonl").write_text("not read")
+    facts, _, read = gather([tmp_path], doctor.base.vocabulary)
+    assert [title for _, title, _ in read] == ["run folder of the cookbook"]
+    assert doctor.diagnose(facts).diagnoses[0].id == "tinker.perf.missing-pipelining"
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [(b"", "MM406"), (b"\x00\x01\x02" * 100, "MM406"), (b"dear diary, nothing happened", "MM406")],
+)
+def test_a_named_file_that_is_nothing_known_is_named(
+    doctor: Diagnoser, tmp_path: Path, content: bytes, code: str
+) -> None:
+    path = tmp_path / "thing"
+    path.write_bytes(content)
+    facts, problems, _ = gather([path], doctor.base.vocabulary)
+    assert not facts
+    assert [(p.code, str(p.where)) for p in problems] == [(code, str(path))]
+
+
+def test_a_missing_path_is_named(doctor: Diagnoser, tmp_path: Path) -> None:
+    _, problems, _ = gather([tmp_path / "nowhere"], doctor.base.vocabulary)
+    assert [p.code for p in problems] == ["MM403"]
