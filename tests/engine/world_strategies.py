@@ -1,7 +1,6 @@
 """Hypothesis strategies for worlds: vocabularies, knowledge in every form, and hostile facts.
 
-Small pools of values make joins meet and tests hit. Entries that the compiler refuses are left out
-by it, so the strategies need not know each of its rules; `test_differential` counts what comes out.
+Small pools make joins meet and tests hit; what the compiler refuses, it leaves out.
 """
 
 from __future__ import annotations

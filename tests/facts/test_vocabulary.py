@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,8 @@ def test_all_files_are_checked_and_their_order_does_not_matter():
         ("c.yaml", HEAD + "extend: {k: {probes: [p]}}\n"
          "probes: {p: {title: t, command: c, seconds: 1}}"),
     ]  # fmt: skip
-    assert load_vocabulary(texts) == load_vocabulary(texts[::-1])
+    more = [*texts, ("d.yaml", HEAD + "kinds: {j: {description: d, attributes: {}}}")]
+    assert json.dumps(load_vocabulary(more)) == json.dumps(load_vocabulary(more[::-1]))
     kind = Vocabulary.from_plain(load_vocabulary(texts)).kinds["k"]
     assert list(kind.attributes) == ["b"] and kind.probes == ("p",)
     broken = [*texts, ("d.yaml", "a: ["), ("e.yaml", HEAD + "extend: {nope: {}}")]

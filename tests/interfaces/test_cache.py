@@ -81,6 +81,14 @@ def test_it_holds_data_only(made):
         json.loads(line)
 
 
+def test_its_header_says_what_it_is(made, right):
+    (path,) = made.iterdir()
+    header, _ = parts(path)
+    assert set(header) == {"format", "version", "digest", "sha256"}
+    assert header["digest"] == right.json["knowledge"]["digest"]
+    assert header["version"] == right.json["knowledge"]["version"]
+
+
 def test_it_is_used(cache, was_used, answered, right):
     assert was_used(cache)
     assert answered(cache) == right
@@ -175,8 +183,10 @@ def _with(line, **changed):
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_cannot_be_trusted_is_made_anew(stored, cache, answered, was_used, right, damage):
+    sound = stored.read_bytes()
     DAMAGES[damage](stored)
     assert answered(cache) == right
+    assert stored.read_bytes() == sound
     assert was_used(cache), "it was not rebuilt"
     assert stat.S_IMODE(stored.stat().st_mode) == 0o600
 
