@@ -222,7 +222,7 @@ def test_times_count_only_where_they_can_mean_something(whole, vocabulary):
 
 def test_test_files_are_parsed_not_run(experiment, vocabulary):
     experiment.tests()
-    bad = "import pytest\n\ndef test_x():\n    try:\n        pass\n    except ValueError:\n        pass\n"
+    bad = "def test_x():\n    try:\n        pass\n    except ValueError:\n        pass\n"
     experiment.write("tests/test_09_mlp.py", bad)
     experiment.write("tests/conftest.py", "HIDDEN = 0\nNAME = '{MODEL_NAME}'\nLAYERS = 3\n")
     (breach,) = facts(experiment, vocabulary, "conduct_breach")

@@ -84,9 +84,14 @@ def test_r_ratio_and_cosine_of_one_tensor(tmp_path, vocabulary):
 
 @settings(max_examples=60, deadline=None,
           suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 2**31),
-       st.sampled_from([1e-6, 1e-3, 1.0, 1e3]), st.integers(64, 200),
-       st.sampled_from(["mlp", "lm_head"]), st.permutations(["npy", "npz", "safetensors"]))  # fmt: skip
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    st.integers(0, 2**31),
+    st.sampled_from([1e-6, 1e-3, 1.0, 1e3]),
+    st.integers(64, 200),
+    st.sampled_from(["mlp", "lm_head"]),
+    st.permutations(["npy", "npz", "safetensors"]),
+)
 def test_it_agrees_with_numpy_and_pieces_with_the_whole(
     tmp_path_factory, vocabulary, shape, seed, scale, block, name, forms
 ):
@@ -233,7 +238,7 @@ def test_a_missing_run(tmp_path, vocabulary):
 
 def test_damaged_files_cost_themselves(tmp_path, vocabulary):
     fp32, low, target = noisy((4, 8))
-    names = {name: (fp32, low, target) for name in ("a_proj", "b_proj", "c_proj", "d_proj")}
+    names = dict.fromkeys(("a_proj", "b_proj", "c_proj", "d_proj"), (fp32, low, target))
     three_runs(tmp_path, ("npy", "npy", "npy"), **names)
     folder = tmp_path / "target"
     (folder / "a_proj.npy").write_bytes((folder / "a_proj.npy").read_bytes()[:-7])
