@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # most of them compile the whole knowledge
+
 
 @pytest.fixture(scope="module")
 def right(diagnose, slow_steps):

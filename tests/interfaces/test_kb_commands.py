@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.slow  # all of them compile the whole knowledge
+
 OVERLAY = """
 schema: modelmedic/diagnoses/1
 domain: local

@@ -166,6 +166,8 @@ def _unknown_part(command: str) -> str:
     at: click.Command = cli
     options = {option for p in cli.params for option in (*p.opts, *p.secondary_opts)}
     for word in words:
+        if word == "--":
+            break  # what follows is the user's own command
         if word.startswith("-") and word != "-":
             if word.partition("=")[0] not in options:
                 return word
