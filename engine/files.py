@@ -10,9 +10,12 @@ from pathlib import Path
 from ..facts import Location, ModelMedicError, Problem
 
 
-def read_folder(folder: Path) -> list[tuple[str, str]]:
+def read_folder(folder: Path, *, tests: bool = True) -> list[tuple[str, str]]:
     """(name, text) of every YAML file below the folder, sorted by name; names start with the
-    folder's own name. Raises :class:`ModelMedicError` (MM200) where something cannot be read."""
+    folder's own name. ``tests=False`` leaves test files out.
+
+    Raises :class:`ModelMedicError` (MM200) where something cannot be read.
+    """
     if not folder.is_dir():
         raise ModelMedicError(
             Problem(
@@ -26,7 +29,7 @@ def read_folder(folder: Path) -> list[tuple[str, str]]:
     for parent, folders, files in os.walk(folder):
         folders.sort()
         for file in files:
-            if file.endswith(".yaml"):
+            if file.endswith(".yaml") and (tests or not file.endswith(".test.yaml")):
                 path = os.path.join(parent, file)
                 name = os.path.relpath(path, folder).replace(os.sep, "/")
                 found.append((f"{folder.name}/{name}", _read(path)))

@@ -50,13 +50,12 @@ class KnowledgeBase(NamedTuple):
         An overlay folder may hold knowledge files and a ``vocabulary/`` folder. Raises
         :class:`ModelMedicError` (MM2xx) with all problems if the knowledge does not load.
         """
-        knowledge = read_folder(SHIPPED_KNOWLEDGE) if shipped else []
+        knowledge = read_folder(SHIPPED_KNOWLEDGE, tests=False) if shipped else []
         vocabulary = read_folder(SHIPPED_VOCABULARY)
         for folder in overlays:
-            for name, text in read_folder(folder):
+            for name, text in read_folder(folder, tests=False):
                 is_vocabulary = "/vocabulary/" in name
                 (vocabulary if is_vocabulary else knowledge).append((name, text))
-        knowledge = [(name, text) for name, text in knowledge if not name.endswith(".test.yaml")]
         digest = digest_of([*vocabulary, *knowledge])
         names = tuple(str(folder) for folder in overlays)
         if cache is not None and (loaded := _cached(cache, digest, names)):

@@ -18,8 +18,8 @@ MAX_BYTES = 32_000_000
 MAX_FACTS = 100_000
 MAX_PROBLEMS = 50
 
-_GAP = re.compile(r"[ \t\r\n,:]*")
-_WORD = re.compile(r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)')
+_GAP = r"[ \t\r\n,:]*"
+_WORD = r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)'
 
 
 def read_facts(path: Path, vocabulary: Vocabulary) -> tuple[Fact, ...]:
@@ -118,7 +118,7 @@ def _json(text: str, name: str) -> Any:
         message = f"the key {excerpt(error.key)} stands twice in one object"
         raise _error("MM118", message, Location(name, line, column), "remove one") from None
     except _ConstantError as error:
-        at = next((found.start() for found in _WORD.finditer(text) if found[1]), 0)
+        at = next((found.start() for found in re.finditer(_WORD, text) if found[1]), 0)
         line, column = _line_and_column(text, at)
         message = f"{error.word} is not a finite number"
         raise _error(
@@ -213,7 +213,7 @@ def _starts(text: str, prefix: tuple[str, ...]) -> Iterator[int]:
 
 def _past(text: str, at: int) -> int:
     """Past white space, commas and colons."""
-    found = _GAP.match(text, at)
+    found = re.compile(_GAP).match(text, at)
     return found.end() if found else at
 
 
