@@ -28,6 +28,9 @@ from .mark_network import (
 from .network_index import Signal
 from .slots import RulePlan, Slot, plan_rule
 
+MAX_ACTIVATIONS = 1_000_000
+"""Activations of one run, before comparisons between facts are made: some seconds of work."""
+
 Values = Mapping[str, Value]
 Defaults = Mapping[str, Mapping[str, Value]]
 
@@ -73,7 +76,8 @@ class DurableBackend:
 def _durable_network(shapes: Sequence[Shape]) -> MarkNetwork:
     from .durable_network import DurableNetwork
 
-    return DurableNetwork(shapes)
+    # The cap on firings is the driver's; activations that a comparison then refuses do not count.
+    return DurableNetwork(shapes, firing_budget=MAX_ACTIVATIONS)
 
 
 class _Run:

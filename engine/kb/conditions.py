@@ -56,8 +56,8 @@ class Test(Strict):
     le: Operand | None = None
     gt: Operand | None = None
     ge: Operand | None = None
-    in_: list[Scalar] | None = Field(None, alias="in")
-    not_in: list[Scalar] | None = None
+    in_: list[Scalar] | None = Field(None, alias="in", min_length=1)
+    not_in: list[Scalar] | None = Field(None, min_length=1)
     contains: str | None = Field(None, description="Substring, case-sensitive.")
     matches: str | None = Field(None, description="RE2 pattern searched in the text.")
     not_matches: str | None = None
