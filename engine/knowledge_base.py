@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..facts import Value, Vocabulary
 from ..facts.fact import normal
 from . import ir
-from .files import digest_of, read_folder
+from .files import digest_of, read_raw, texts_of
 
 VERSION = "0.1.0"
 _ROOT = Path(__file__).resolve().parents[1]
@@ -50,19 +50,19 @@ class KnowledgeBase(NamedTuple):
         An overlay folder may hold knowledge files and a ``vocabulary/`` folder. Raises
         :class:`ModelMedicError` (MM2xx) with all problems if the knowledge does not load.
         """
-        knowledge = read_folder(SHIPPED_KNOWLEDGE, tests=False) if shipped else []
-        vocabulary = read_folder(SHIPPED_VOCABULARY)
+        knowledge = read_raw(SHIPPED_KNOWLEDGE, tests=False) if shipped else []
+        vocabulary = read_raw(SHIPPED_VOCABULARY)
         for folder in overlays:
-            for name, text in read_folder(folder, tests=False):
+            for name, raw in read_raw(folder, tests=False):
                 is_vocabulary = "/vocabulary/" in name
-                (vocabulary if is_vocabulary else knowledge).append((name, text))
+                (vocabulary if is_vocabulary else knowledge).append((name, raw))
         digest = digest_of([*vocabulary, *knowledge])
         names = tuple(str(folder) for folder in overlays)
         if cache is not None and (loaded := _cached(cache, digest, names)):
             return loaded
         from .kb.build import build_or_raise
 
-        plain = build_or_raise(vocabulary, knowledge)
+        plain = build_or_raise(texts_of(vocabulary), texts_of(knowledge))
         if cache is not None:
             from .kb import cache as store
 

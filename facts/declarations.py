@@ -14,7 +14,6 @@ from .strict_yaml import Document, load
 
 SCHEMA = "modelmedic/vocabulary/1"
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-_SLUG = re.compile(r"[a-z][a-z0-9-]*\Z")
 
 
 class AttributeDeclaration(Strict):

@@ -18,6 +18,7 @@ MAX_BYTES = 32_000_000
 MAX_FACTS = 100_000
 MAX_PROBLEMS = 50
 
+_FORM = "facts files are JSON"
 _GAP = r"[ \t\r\n,:]*"
 _WORD = r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)'
 
@@ -27,14 +28,15 @@ def read_facts(path: Path, vocabulary: Vocabulary) -> tuple[Fact, ...]:
     return parse_facts(read_text(path, MAX_BYTES), str(path), vocabulary)
 
 
-def read_text(path: Path, limit: int) -> str:
-    """The text of a regular UTF-8 file of at most ``limit`` bytes, else a clear error."""
+def read_text(path: Path, limit: int, form: str = _FORM) -> str:
+    """The text of a regular UTF-8 file of at most ``limit`` bytes, else a clear error; ``form``
+    says what is expected of the file."""
     where = Location(str(path))
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-            raise _error("MM102", f"this is {kind}", where, "name a facts file (JSON)")
+            raise _error("MM102", f"this is {kind}", where, f"name a file: {form}")
         if status.st_size > limit:
             message = f"the file has {status.st_size:,} bytes; at most {limit:,} are read"
             raise _error("MM103", message, where, "split it into several files")
@@ -43,16 +45,16 @@ def read_text(path: Path, limit: int) -> str:
         reason = getattr(error, "strerror", None) or str(error)
         hint = "check the path" if isinstance(error, FileNotFoundError) else "check its permissions"
         raise _error("MM101", f"cannot read the file: {reason}", where, hint) from None
-    return decode(raw, where)
+    return decode(raw, where, form)
 
 
-def decode(raw: bytes, where: Location) -> str:
+def decode(raw: bytes, where: Location, form: str = _FORM) -> str:
     """UTF-8 text (a byte order mark is dropped), else a clear error."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"not a text file in UTF-8 (byte {error.start} is {raw[error.start]:#04x})"
-        raise _error("MM104", message, where, "facts files are JSON") from None
+        raise _error("MM104", message, where, form) from None
 
 
 def parse_facts(text: str, name: str, vocabulary: Vocabulary) -> tuple[Fact, ...]:

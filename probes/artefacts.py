@@ -96,7 +96,16 @@ def find_units(paths: Sequence[Path]) -> tuple[list[Unit], list[Problem]]:
     for artefact in TABLE:
         if artefact.name in together:
             found.append(Unit(artefact, tuple(together[artefact.name])))
+    read = {each for unit in found for path in unit.paths for each in (path, *path.parents)}
+    for path in paths:
+        if path.is_dir() and path not in read:
+            message = "nothing in this folder is an artefact that is known"
+            problems.append(Problem("MM406", message, Location(str(path)), _known_artefacts()))
     return found, problems
+
+
+def _known_artefacts() -> str:
+    return "artefacts: " + ", ".join(dict.fromkeys(a.title for a in TABLE))
 
 
 def gather_unit(unit: Unit, vocabulary: Vocabulary) -> Outcome:
@@ -118,7 +127,14 @@ def gather_found_weights(paths: Sequence[Path], vocabulary: Vocabulary) -> Outco
     """Weights: which folder is the base, the adapter and the merged model follows from them."""
     from .weights.gathering import gather_weights, sort_weight_folders
 
-    return gather_weights(sort_weight_folders(list(paths)), vocabulary)
+    folders = sort_weight_folders(list(paths))
+    if not any(folders):
+        hint = "download or save the weights again"
+        text = "no tensor can be read here: the safetensors files are damaged or empty"
+        return Outcome(
+            problems=tuple(Problem("MM439", text, Location(str(p)), hint) for p in paths)
+        )
+    return gather_weights(folders, vocabulary)
 
 
 def looks_like_freeze(path: Path, head: bytes) -> bool:
@@ -149,14 +165,13 @@ def _walk(paths: Sequence[Path], problems: list[Problem]) -> Iterator[tuple[Arte
             if artefact := _of_folder(path):
                 yield artefact, path
             continue
-        head = _head(path, problems)
+        head = _head(path, named, problems)
         artefact = _of_file(path, head) if head is not None else None
         if artefact is not None:
             yield artefact, path
         elif named and head is not None:
-            hint = "artefacts: " + ", ".join(dict.fromkeys(a.title for a in TABLE))
             message = "this is no artefact that is known"
-            problems.append(Problem("MM406", message, Location(str(path)), hint))
+            problems.append(Problem("MM406", message, Location(str(path)), _known_artefacts()))
 
 
 def _files(paths: Sequence[Path], problems: list[Problem]) -> Iterator[tuple[Path, bool]]:
@@ -208,13 +223,17 @@ def _of_folder(path: Path) -> Artefact | None:
 
 
 def _of_file(path: Path, head: bytes) -> Artefact | None:
-    return next((a for a in TABLE if _function(a.recogniser)(path, head)), None)
+    rows = (a for a in TABLE if a.name != "run")  # "metrics" reads the same in single files
+    return next((a for a in rows if _function(a.recogniser)(path, head)), None)
 
 
-def _head(path: Path, problems: list[Problem]) -> bytes | None:
+def _head(path: Path, named: bool, problems: list[Problem]) -> bytes | None:
     """The start of a regular file that is not empty."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
+            if named:
+                problems.append(Problem("MM403", "this is no regular file", Location(str(path)),
+                                        "give a file or folder"))  # fmt: skip
             return None
         with path.open("rb") as file:
             return file.read(HEAD)

@@ -198,7 +198,8 @@ def _report(collector: Collector, path: Path, reading: _Reading) -> None:
         hint = "give the rows as text, one JSON object a line"
         collector.problem("MM471", "the file is no text (compressed, or a table?)", where, hint)
     elif not reading.rows:
-        collector.problem("MM470", "there is no row in the file", where)
+        hint = "give a JSONL file, one conversation a line"
+        collector.problem("MM470", "there is no row in the file", where, hint)
     if reading.ending.cut or reading.full:
         text = f"the file is long: {reading.rows:,} rows were checked"
         collector.problem("MM442", text, where)

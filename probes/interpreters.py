@@ -105,11 +105,11 @@ def _run(command: list[str], timeout_s: float) -> _Ran:
         process.wait(timeout_s)
     except subprocess.TimeoutExpired:
         timed_out = True
-        _kill(process)
+        kill_group(process)
     for reader in readers:
         reader.join(1)
         if reader.is_alive():  # a child of the program lives on and holds the pipe open
-            _kill(process)
+            kill_group(process)
             reader.join(1)
     out, err = (b"".join(text).decode("utf-8", "replace") for text in texts)
     return _Ran(process.wait(), out, err, timed_out)
@@ -122,12 +122,12 @@ def _read(process: subprocess.Popen[bytes], stream: IO[bytes], into: list[bytes]
         while chunk := os.read(stream.fileno(), 65_536):
             size += len(chunk)
             if size > MAX_BYTES:
-                _kill(process)
+                kill_group(process)
                 return
             into.append(chunk)
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: subprocess.Popen[bytes]) -> None:
     """End the process and its children, which are one group."""
     try:
         if hasattr(os, "killpg"):

@@ -70,7 +70,8 @@ def gather_logs(
         empty = empty and not piece.data.strip()
     messages = tally.finish()
     if empty and not stream.problems:
-        collector.problem("MM492", "there is nothing in the log", where)
+        hint = "give the log of the run, or its traceback"
+        collector.problem("MM492", "there is nothing in the log", where, hint)
     collector.extend(stream.problems)
     _add_gaps_in_reading(collector, tally, stream, where)
     add_messages(collector, messages, stream.place, where)

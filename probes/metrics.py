@@ -96,6 +96,10 @@ def _add_run(collector: Collector, table: Table, spans: Spans | None, config: Ru
         hint = "give metrics with one row a step"
         collector.problem("MM453", "there is no row to read", Location(table.name), hint)
         return 0
+    if not any(row.values or row.calls for row in table.rows):
+        hint = "give metrics with one row a step"
+        collector.problem("MM453", "no row has a number", Location(table.name), hint)
+        return 0
     told = add_courses(collector, table)
     timing = add_timing(collector, table, spans)
     if _is_known_loop(timing, config):

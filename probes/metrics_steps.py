@@ -81,7 +81,8 @@ def _layout(rows: Sequence[MetricRow]) -> str:
     if any(row.calls.keys() >= set(_OLD_SUPERVISED) and "train_mean_nll" in row.values
            for row in rows):  # fmt: skip
         return "supervised"
-    return "rl" if any(set(_RL_PARTS) & row.calls.keys() for row in rows) else "other"
+    # Sampling alone is any loop's; only with the cookbook's train step do its parts make a step.
+    return "rl" if any(set(_RL_PARTS[1:]) & row.calls.keys() for row in rows) else "other"
 
 
 def _step(row: MetricRow, layout: str, spans: list[Span] | None) -> Step | None:

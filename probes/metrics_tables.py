@@ -162,7 +162,11 @@ def _csv_rows(
     lines = texts()
     first = next(lines, "")
     separator = max(",;\t", key=first.count)
-    names = [name.strip() for name in next(iter(csv.reader([first], delimiter=separator)), [])]
+    try:
+        names = [name.strip() for name in next(csv.reader([first], delimiter=separator), [])]
+    except csv.Error as error:
+        bad.add(numbers[0], f"not valid CSV: {error}")
+        return
     reader = csv.reader(lines, delimiter=separator)
     while True:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from time import monotonic
 from typing import Any
 
 from ..facts.problems import Location, ModelMedicError, Problem
+from .interpreters import find_interpreter, kill_group
 
 # Named, not imported: it loads asyncio, which the command line has no use for.
 WORKER = os.path.join(os.path.dirname(__file__), "service_worker.py")
@@ -49,7 +49,7 @@ def run_smoke(settings: dict[str, Any], limit_s: float, python: Path | None) -> 
             if report["step"] == "done":
                 return
     finally:
-        _kill(process)
+        kill_group(process)
         process.wait()
         reader.join(1)
 
@@ -57,8 +57,6 @@ def run_smoke(settings: dict[str, Any], limit_s: float, python: Path | None) -> 
 def _start(python: Path | None) -> subprocess.Popen[bytes]:
     executable = sys.executable
     if python is not None:
-        from .interpreters import find_interpreter
-
         executable = str(find_interpreter(python))
     # Isolated: this package's folder must not become a place to import from.
     command = [executable, "-I", WORKER]
@@ -102,14 +100,3 @@ def _report(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return report if isinstance(report, dict) and "step" in report else None
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the process and its children, which are one group."""
-    try:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    except (ProcessLookupError, PermissionError):
-        pass

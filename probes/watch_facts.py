@@ -33,11 +33,6 @@ class Record(NamedTuple):
     stalls: tuple[Mapping[str, Any], ...]
 
 
-def looks_like_watch(path: Path, head: bytes) -> bool:
-    """Whether a file was written by the monitor."""
-    return head.startswith(b'{"format": "' + FORMAT.encode() + b'"')
-
-
 def gather_watch(path: Path | str, vocabulary: Vocabulary) -> Outcome:
     """The facts in a file that :func:`.monitor.monitor` has written: ``gil_jitter``,
     ``thread_state`` for the places that stalls were seen at, and ``sdk_loop_delay``.

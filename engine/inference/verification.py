@@ -1,8 +1,9 @@
 """Smoke run of a network in a process of its own, before anything relies on it.
 
 A network that durable-rules cannot carry may hang it in C, with the interpreter lock held, so that
-neither a signal nor a thread can end it. Building the knowledge therefore tries the network in a
-subprocess with a timeout; at run time only networks that passed are compiled.
+neither a signal nor a thread can end it. A new form of network is therefore tried here first, in a
+subprocess with a timeout, as `tests/engine/test_durable_hazards.py` does; a run of `diagnose` tries
+none and relies on the limits of `network_definition`.
 """
 
 from __future__ import annotations

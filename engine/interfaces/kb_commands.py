@@ -33,7 +33,7 @@ _OVERLAYS = click.option("--kb", "overlays", multiple=True, metavar="DIR", help=
 _DEBUG = click.option("--debug", is_flag=True, hidden=True)
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def kb() -> None:
     """Check, test and look through the knowledge."""
 

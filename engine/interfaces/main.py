@@ -91,7 +91,8 @@ def _command_line(arguments: list[str]) -> int:
     except click.exceptions.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:
-        hint = "" if isinstance(error, click.FileError) else "see `diagnose --help`"
+        context = getattr(error, "ctx", None)
+        hint = f"see `{context.command_path if context else 'diagnose'} --help`"
         problem = Problem("MM300", error.format_message(), None, hint)
         return _fail([problem], machine=_machine_format(arguments))
 

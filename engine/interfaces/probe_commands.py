@@ -16,7 +16,7 @@ TARGET = click.option("-o", "--output", "target", type=click.Path(path_type=Path
 DEBUG = click.option("--debug", is_flag=True, hidden=True)
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def probe() -> None:
     """Gather facts: `probe list`, or one probe; prints a facts file."""
 
@@ -96,7 +96,8 @@ def messages(file: str | None, target: Path | None, debug: bool) -> int:
     from ...probes.messages import read_messages
 
     from_stdin = file in (None, "-")
-    text = read_stdin() if from_stdin else read_text(Path(str(file)), MAX_BYTES)
+    form = "messages are text, such as a log or a traceback"
+    text = read_stdin() if from_stdin else read_text(Path(str(file)), MAX_BYTES, form)
     name = "<stdin>" if from_stdin else str(file)
     return emit(read_messages(text, load_base(()).vocabulary, name=name), target)
 

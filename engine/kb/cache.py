@@ -22,13 +22,15 @@ from ..knowledge_base import VERSION
 
 FORMAT = 2
 MAX_BYTES = 256_000_000
+MAX_HEADER = 1_000
+_XDG_PLATFORMS = ("linux",)
 KEPT = 8
 """So many knowledge bases are kept; the oldest go when a new one is written."""
 
 
 def default_folder() -> Path | None:
     """The cache folder of this user, or None where there is no home to put it into."""
-    if sys.platform == "linux":
+    if sys.platform in _XDG_PLATFORMS:
         # The same answer as below; importing platformdirs costs a tenth of a whole run.
         base = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
         return Path(base) / "modelmedic" if os.path.isabs(base) else None
@@ -47,7 +49,7 @@ def read(folder: Path, digest: str) -> dict[str, Any] | None:
             status = os.fstat(file.fileno())
             if not _own(status) or status.st_size > MAX_BYTES:
                 return None
-            header, _, body = file.read().partition(b"\n")
+            header, body = file.readline(MAX_HEADER), file.read()
         return _unpack(body) if json.loads(header) == _header(digest, body) else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None

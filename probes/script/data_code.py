@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .findings import Finding, Script, argument, keyword
+from .findings import Finding, Script, argument, keyword, literal
 from .loops import TrainingLoop
 from .values import BACKWARD, constant, dotted, text_of
 from .word_lists import words
@@ -158,13 +158,6 @@ def _foreign_tokenizer(script: Script) -> Iterator[Finding]:
         if name and name not in models and name.partition(":")[0] not in models:
             yield Finding("foreign-tokenizer", call)
             return
-
-
-def literal(script: Script, node: ast.AST | None) -> str:
-    """The literal text that an expression gives, or an empty text."""
-    value = script.machine.value(node).const
-    value = constant(node) if value is None else value
-    return value if isinstance(value, str) else ""
 
 
 def base_models(script: Script) -> Iterator[tuple[str, ast.AST]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .machine import Machine
-from .values import FUNCTIONS, LOOPS
+from .values import FUNCTIONS, LOOPS, constant
 
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 
@@ -74,3 +74,10 @@ def argument(call: ast.Call, name: str, position: int) -> ast.expr | None:
         if any(isinstance(a, ast.Starred) for a in call.args[: position + 1]):
             return None
     return given
+
+
+def literal(script: Script, node: ast.AST | None) -> str:
+    """The literal text that an expression gives, or an empty text."""
+    value = script.machine.value(node).const
+    value = constant(node) if value is None else value
+    return value if isinstance(value, str) else ""

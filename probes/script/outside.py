@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .data_code import literal
-from .findings import Finding, Script, argument, keyword
+from .findings import Finding, Script, argument, keyword, literal
 from .values import FUNCTIONS, LOOPS, constant, dotted, text_of
 from .word_lists import words
 

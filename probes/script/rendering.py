@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from .findings import Finding, Script, argument, keyword
+from .findings import Finding, Script, argument, keyword, literal
 from .values import constant, text_of
 from .word_lists import words
 
@@ -41,13 +41,6 @@ def find_rendering(script: Script) -> Iterator[Finding]:
     yield from _parse_results(script)
 
 
-def renderer_name(script: Script, node: ast.expr | None) -> str:
-    """The literal renderer name that an expression gives, or an empty text."""
-    value = script.machine.value(node).const
-    value = constant(node) if value is None else value
-    return value if isinstance(value, str) else ""
-
-
 def named_renderers(script: Script) -> Iterator[tuple[str, ast.Call]]:
     """Literal renderer names with the calls that they are given to."""
     for call in script.calls():
@@ -55,7 +48,7 @@ def named_renderers(script: Script) -> Iterator[tuple[str, ast.Call]]:
             given = argument(call, "name", 0)
         else:
             given = keyword(call, "renderer_name")
-        name = renderer_name(script, given)
+        name = literal(script, given)
         if name:
             yield name, call
 

@@ -57,7 +57,7 @@ def compare_models(
     found: list[Found] = []
     if base and merged and base.tensors and merged.tensors:
         found = _compare(base, adapter, merged, plan, collector, elements, per_tensor)
-    elif merged:
+    elif merged and not (base and base.tensors):
         text = "nothing was compared: the base model's weights are needed besides the merged ones"
         collector.problem("MM439", text, Location(str(merged.path)), "give the base model too")
     _add_comparisons(collector, found, merged.path if merged else Path())

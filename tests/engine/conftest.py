@@ -94,7 +94,8 @@ def make_world(
                  for name, data in files.items()]  # fmt: skip
     built = build(vocabulary, knowledge)
     plain = json.loads(json.dumps(built.plain))  # as it comes from the cache
-    base = KnowledgeBase.from_plain(plain, digest_of([*vocabulary, *knowledge]))
+    content = [(name, text.encode()) for name, text in [*vocabulary, *knowledge]]
+    base = KnowledgeBase.from_plain(plain, digest_of(content))
     return World(built, base, {engine: Diagnoser.of(base, engine) for engine in engines})
 
 

@@ -89,3 +89,15 @@ def test_a_named_file_that_is_nothing_known_is_named(
 def test_a_missing_path_is_named(doctor: Diagnoser, tmp_path: Path) -> None:
     _, problems, _ = gather([tmp_path / "nowhere"], doctor.base.vocabulary)
     assert [p.code for p in problems] == ["MM403"]
+
+
+def test_a_folder_with_nothing_known_and_what_is_no_file_are_named(
+    doctor: Diagnoser, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "weights" / "model.safetensors").write_bytes(b"\xff" * 8)
+    paths = [tmp_path / "empty", Path("/dev/null"), tmp_path / "weights"]
+    _, problems, _ = gather(paths, doctor.base.vocabulary)
+    named = {(p.code, str(p.where)) for p in problems}
+    assert named == {(c, str(p)) for c, p in zip(("MM406", "MM403", "MM439"), paths, strict=True)}

@@ -214,25 +214,27 @@ def test_harmless_differences_are_accepted(diagnose, tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "says", "help_of"),
     [
-        (["--facts"], "'--facts' requires an argument"),
-        (["--bogus"], "No such option '--bogus'"),
-        (["--facts", "x.json", "--fail-on", "fatal"], "'fatal' is not one of"),
-        (["--facts", "x.json", "--engine", "clips"], "'clips' is not one of"),
-        (["nonsense"], "No such command 'nonsense'"),
-        (["explain"], "Missing argument 'ENTRY'"),
-        (["whatif", "--facts", "x.json"], "Missing option '--set'"),
-        (["kb", "coverage"], "Missing option '--inventory'"),
+        (["--facts"], "'--facts' requires an argument", "diagnose"),
+        (["--bogus"], "No such option '--bogus'", "diagnose"),
+        (["--facts", "x.json", "--fail-on", "fatal"], "'fatal' is not one of", "diagnose"),
+        (["--facts", "x.json", "--engine", "clips"], "'clips' is not one of", "diagnose"),
+        (["nonsense"], "No such command 'nonsense'", "diagnose"),
+        (["explain"], "Missing argument 'ENTRY'", "diagnose explain"),
+        (["whatif", "--facts", "x.json"], "Missing option '--set'", "diagnose whatif"),
+        (["kb"], "Missing command", "diagnose kb"),
+        (["probe"], "Missing command", "diagnose probe"),
+        (["kb", "coverage"], "Missing option '--inventory'", "diagnose kb coverage"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_bad_usage(diagnose, arguments, says):
+def test_bad_usage(diagnose, arguments, says, help_of):
     answer = diagnose(*arguments)
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.startswith("MM300 ")
     assert says in " ".join(answer.err.split())
-    assert "see `diagnose --help`" in answer.err
+    assert f"see `{help_of} --help`" in answer.err
 
 
 @pytest.mark.parametrize(
@@ -250,3 +252,11 @@ def test_nothing_to_diagnose_shows_the_help_on_stderr(diagnose):
     assert (answer.code, answer.out) == (2, "")
     assert "Usage: diagnose" in answer.err
     assert "nothing to diagnose" in answer.err
+
+
+def test_answers_that_are_no_text(diagnose, tmp_path):
+    path = tmp_path / "answers"
+    path.write_bytes(b"1\n\xff\n")
+    answer = diagnose("--answers", path)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("MM104 ")

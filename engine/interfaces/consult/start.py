@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ....facts import Fact
+from ....facts import Fact, Location
+from ....facts.fact_file import decode
 from ...dialogue import Dialogue
 from ..output import exit_code
 from ..setup import load_doctor
@@ -44,7 +45,9 @@ def consult(
 
 def _driver(answers: Path | None, accessible: bool) -> Driver:
     if answers is not None:
-        return ScriptDriver(answers.read_text(encoding="utf-8").splitlines())
+        form = "a file of answers has one answer a line"
+        text = decode(answers.read_bytes(), Location(str(answers)), form)
+        return ScriptDriver(text.splitlines())
     plain = accessible or os.environ.get("TERM", "dumb") == "dumb"
     if plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return LineDriver()

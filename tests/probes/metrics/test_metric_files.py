@@ -77,6 +77,13 @@ def test_csv(tmp_path, vocabulary, separator):
     assert "2 cells under 4 columns" in problem.message
 
 
+def test_csv_with_a_broken_header(tmp_path, vocabulary):
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"step,lo\rss\n0,2.0\n")
+    problems = gather_metrics(path, vocabulary).problems
+    assert any(str(p.where) == f"{path}:1:0" and "not valid CSV" in p.message for p in problems)
+
+
 def test_times_of_a_hand_written_loop(tmp_path, vocabulary):
     rows = [
         {"step": i, "time/total": 10.0 + 40 * (i == 0), "time/forward_backward": 6.0,
