@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import stat
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -23,22 +22,8 @@ from ..knowledge_base import VERSION
 FORMAT = 2
 MAX_BYTES = 256_000_000
 MAX_HEADER = 1_000
-_XDG_PLATFORMS = ("linux",)
 KEPT = 8
 """So many knowledge bases are kept; the oldest go when a new one is written."""
-
-
-def default_folder() -> Path | None:
-    """The cache folder of this user, or None where there is no home to put it into."""
-    if sys.platform in _XDG_PLATFORMS:
-        # The same answer as below; importing platformdirs costs a tenth of a whole run.
-        base = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
-        return Path(base) / "modelmedic" if os.path.isabs(base) else None
-    from platformdirs import user_cache_path
-
-    with suppress(RuntimeError, OSError):
-        return user_cache_path("modelmedic", appauthor=False)
-    return None
 
 
 def read(folder: Path, digest: str) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from modelmedic.engine.kb.cache import default_folder
+from modelmedic.engine.interfaces.setup import default_cache_folder
 
 
 @pytest.mark.parametrize("base", ["", "/somewhere/else", "  "])
@@ -14,4 +14,4 @@ def test_the_folder_is_that_of_platformdirs(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", base)
-    assert default_folder() == platformdirs.user_cache_path("modelmedic", appauthor=False)
+    assert default_cache_folder() == platformdirs.user_cache_path("modelmedic", appauthor=False)
