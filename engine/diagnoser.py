@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,12 +19,15 @@ from ..facts.fact import canonical
 from .evaluation import Evaluator
 from .explain import Explanations
 from .findings import findings, messages
+from .gathering import Gathering
+from .hypotheses import Hypotheses, explained_by
 from .inference.alpha import AlphaLayer
 from .inference.derivation import Backend, Derivation
 from .inference.select import choose_backend
+from .inference.working_memory import WorkingMemory
 from .knowledge_base import VERSION, KnowledgeBase
 from .plan import Planner
-from .report import Report
+from .report import Diagnosis, Report, RuledOut
 from .why_not import WhyNot, nearest
 from .why_not import plain as way_plain
 
@@ -37,7 +41,13 @@ class Diagnoser:
         self.base = base
         self.backend = backend
         self.notice = notice
-        self.alpha = AlphaLayer(base.program)
+        self.alpha = AlphaLayer(base.program, base.defaults)
+        self.gathering = Gathering(base)
+
+    @cached_property
+    def causes(self) -> Mapping[str, Sequence[str]]:
+        """For each diagnosis, those that explain it."""
+        return explained_by(self.base)
 
     @staticmethod
     def load(
@@ -90,20 +100,22 @@ class Consultation:
 
     def __init__(self, doctor: Diagnoser, facts: Iterable[Fact]) -> None:
         self._base = doctor.base
+        self._doctor = doctor
         given = canonical(facts)
-        self.derivation: Derivation = doctor.backend.derive(given)
-        known = _with_provenance(self.derivation.facts, given)
-        self.evaluator = Evaluator(self._base.program, self._base.defaults, known, doctor.alpha)
-        derivation = Derivation(known, self.derivation.firings, self.derivation.capped)
-        self.explanations = Explanations(self._base.program, derivation, self.evaluator, given)
+        memory = WorkingMemory(doctor.alpha)
+        self.derivation: Derivation = doctor.backend.derive(given, memory)
+        self.facts = self.derivation.facts
+        self.evaluator = Evaluator(self._base.program, memory)
+        self.explanations = Explanations(
+            self._base.program, self.derivation, self.evaluator, given
+        )
         self.why_not = WhyNot(self._base.program, self.evaluator, self._base.derived_kinds)
-        self.facts = known
 
     def report(self, problems: Sequence[Problem] = ()) -> Report:
         """The report."""
         how = self.explanations
-        diagnoses, ruled_out = findings(self._base, self.facts, how)
-        planner = Planner(self._base, self.facts, self.why_not, diagnoses, how.ids)
+        diagnoses, ruled_out = self._findings
+        planner = self.planner()
         errors = list(problems)
         if self.derivation.capped:
             errors.append(
@@ -130,6 +142,25 @@ class Consultation:
             tuple(errors),
         )
 
+    def planner(
+        self, asked: Collection[str] = (), probes: Collection[str] | None = None
+    ) -> Planner:
+        """The plan for what to ask or run next. ``asked`` names what is behind, ``probes`` what can
+        be run (default: all)."""
+        gathering = self._doctor.gathering
+        return Planner(self._base, gathering, self._hypotheses, self.facts, asked, probes)
+
+    @cached_property
+    def _findings(self) -> tuple[tuple[Diagnosis, ...], tuple[RuledOut, ...]]:
+        return findings(self._base, self.facts, self.explanations)
+
+    @cached_property
+    def _hypotheses(self) -> Hypotheses:
+        found, ids = self._findings[0], self.explanations.ids
+        return Hypotheses(
+            self._base, self.facts, self.why_not, found, ids, self._doctor.causes
+        )
+
     def explain_absence(self, diagnosis: str) -> dict[str, Any]:
         """Why a diagnosis is not concluded, in plain data: state, and the nearest ways."""
         holds = any(
@@ -154,12 +185,6 @@ class Consultation:
             if holds
             else [way_plain(w, self.why_not, self.explanations.ids) for w in ways],
         }
-
-
-def _with_provenance(facts: Sequence[Fact], given: Sequence[Fact]) -> tuple[Fact, ...]:
-    """Backends drop provenance when they merge; take the given facts back."""
-    known = {fact: fact for fact in given}
-    return tuple(known.get(fact, fact) for fact in facts)
 
 
 def _difference(old: Report, new: Report) -> dict[str, Any]:

@@ -11,22 +11,16 @@ from typing import NamedTuple
 
 from ..facts import Fact, Value
 from .inference.aggregates import evaluate
-from .inference.alpha import AlphaLayer
 from .inference.network_index import Signal
+from .inference.working_memory import Known, WorkingMemory
 from .ir import Literal_, Program, Rule
-from .operators import (
-    Truth,
-    compare,
-    same,
-    values_of,
-)
+from .operators import Truth, compare, same
 
 MAX_BINDINGS = 2_000
 MAX_TRIED = 20_000
 MAX_FAILING = 20
 
 Bindings = Mapping[str, Value]
-Known = tuple[Fact, Mapping[str, Value]]
 
 
 class Judgement(NamedTuple):
@@ -40,31 +34,30 @@ class Judgement(NamedTuple):
 class Evaluator:
     """Judges literals over a fixed set of facts."""
 
-    def __init__(
-        self,
-        program: Program,
-        defaults: Mapping[str, Mapping[str, Value]],
-        facts: Sequence[Fact],
-        alpha: AlphaLayer,
-    ) -> None:
+    def __init__(self, program: Program, memory: WorkingMemory) -> None:
         self.program = program
-        self._patterns = alpha.patterns
-        self._facts: dict[str, list[Known]] = {}
-        self._passed: dict[int, list[Known]] = {}
-        self._borne_out: dict[Signal, None] = {}
-        for fact in facts:
-            values = values_of(fact, defaults)
-            self._facts.setdefault(fact.kind, []).append((fact, values))
-            verdict = alpha.verdict(fact.kind, values)
-            for number in verdict.passed:
-                self._passed.setdefault(number, []).append((fact, values))
-            self._borne_out.update(dict.fromkeys(("match", n) for n in verdict.passed))
-            self._borne_out.update(dict.fromkeys(("refuted", n) for n in verdict.contradicted))
+        self._memory = memory
+        self._sorted: dict[Signal, Sequence[Known]] = {}
+        self._of_kind: dict[str, Sequence[Known]] = {}
+
+    def _bearing_out(self, signal: Signal) -> Sequence[Known]:
+        """The facts behind a signal, in canonical order."""
+        found = self._memory.matches.get(signal, ())
+        if len(found) < 2:
+            return found
+        if signal not in self._sorted:
+            self._sorted[signal] = self._canonical(found)
+        return self._sorted[signal]
+
+    def _canonical(self, known: Sequence[Known]) -> Sequence[Known]:
+        return sorted(known, key=lambda item: item[0].sort_key())
 
     def supported_rules(self) -> Mapping[int, int]:
         """For each rule with a positive literal that some fact bears out: how many it has."""
         counts: dict[int, int] = {}
-        for signal in self._borne_out:
+        for signal in self._memory.matches:
+            if signal[0] == "unless_possible":
+                continue
             for rule in self.program.network.uses.get(signal, ()):
                 counts[rule] = counts.get(rule, 0) + 1
         return counts
@@ -75,7 +68,7 @@ class Evaluator:
             return self._aggregate(literal)
         passed = [
             fact
-            for fact, values in self._passed.get(literal.pattern, ())
+            for fact, values in self._bearing_out(("match", literal.pattern))
             if _unify(literal, binding, values) is not None
         ]
         if literal.mode == "unless_match" or (literal.mode == "match" and passed):
@@ -122,7 +115,7 @@ class Evaluator:
             yield binding
             return
         found = False
-        for _, values in self._passed.get(binders[0].pattern, ()):
+        for _, values in self._bearing_out(("match", binders[0].pattern)):
             extended = _unify(binders[0], binding, values)
             if extended is not None:
                 found = True
@@ -132,11 +125,14 @@ class Evaluator:
 
     def _undecided(self, literal: Literal_, binding: Bindings) -> tuple[list[Fact], list[Fact]]:
         """Facts that might pass, and facts that contradict."""
-        passes = self._patterns.passes(literal.pattern)
-        refutes = self._patterns.refutes(literal.pattern)
+        alpha = self._memory.alpha
+        passes, refutes = alpha.passes(literal.pattern), alpha.refutes(literal.pattern)
         possible: list[Fact] = []
         refuting: list[Fact] = []
-        for fact, values in self._facts.get(self.program.patterns[literal.pattern].kind, ()):
+        kind = self.program.patterns[literal.pattern].kind
+        if kind not in self._of_kind:
+            self._of_kind[kind] = self._canonical(self._memory.of_kind(kind))
+        for fact, values in self._of_kind[kind]:
             if _unify(literal, binding, values) is None:
                 continue
             truth = passes(values)
@@ -148,7 +144,7 @@ class Evaluator:
 
     def _aggregate(self, literal: Literal_) -> Judgement:
         aggregate = self.program.aggregates[literal.pattern]
-        matching = self._passed.get(aggregate.pattern, [])
+        matching = self._bearing_out(("match", aggregate.pattern))
         truth = evaluate(aggregate, [values for _, values in matching])
         if truth is not None and not literal.wanted:
             truth = not truth

@@ -47,8 +47,11 @@ class Explanations:
         self._evaluator = evaluator
         self._firings = derivation.firings
         self._by_fact: dict[Fact, list[Firing]] = {}
+        self._concluded: dict[Firing, tuple[Fact, ...]] = {}
         for firing in derivation.firings:
-            for fact in concluded(program.rules[firing.rule], firing.binding):
+            facts = tuple(concluded(program.rules[firing.rule], firing.binding))
+            self._concluded[firing] = facts
+            for fact in facts:
                 self._by_fact.setdefault(fact, []).append(firing)
         known = [f for f in derivation.facts if not self.is_derived(f)]
         derived = [f for f in derivation.facts if self.is_derived(f)]
@@ -66,12 +69,14 @@ class Explanations:
         """Every firing that concludes the fact: strong ones first, then well-founded and shallow
         ones."""
         steps = [self._towards(fact, firing) for firing in self._by_fact.get(fact, ())]
-        return sorted(steps, key=self._rank)
+        return sorted(steps, key=self._rank) if len(steps) > 1 else steps
 
     def _towards(self, fact: Fact, firing: Firing) -> Step:
         """The firing, with the strength that it gives to this one of its conclusions."""
         step = self.step(firing)
-        facts = concluded(step.rule, firing.binding)
+        facts = self._concluded[firing]
+        if len(facts) == 1:
+            return step
         found = {c.strength for c, f in zip(step.rule.conclusions, facts, strict=True) if f == fact}
         return step._replace(strength=next((s for s in _STRENGTHS if s in found), ""))
 
@@ -144,7 +149,7 @@ class Explanations:
                     continue
                 depth[firing] = found
                 changed = True
-                for fact in concluded(self._program.rules[firing.rule], firing.binding):
+                for fact in self._concluded[firing]:
                     height[fact] = min(height.get(fact, found), found)
         return {firing: depth.get(firing, len(self._firings) + 1) for firing in self._firings}
 

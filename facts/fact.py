@@ -29,7 +29,7 @@ class Fact:
     """An instance of a fact kind; immutable. ``values`` is sorted by attribute; provenance does not
     take part in equality: two sources that say the same make one fact."""
 
-    __slots__ = ("_hash", "kind", "provenance", "values")
+    __slots__ = ("_hash", "_order", "kind", "provenance", "values")
 
     kind: str
     values: tuple[tuple[str, Value], ...]
@@ -45,6 +45,7 @@ class Fact:
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "provenance", provenance)
         object.__setattr__(self, "_hash", hash((kind, values)))
+        object.__setattr__(self, "_order", None)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a fact is immutable; make a new one with another {name!r}")
@@ -95,7 +96,12 @@ class Fact:
 
     def sort_key(self) -> tuple[str, tuple[tuple[str, str, str], ...]]:
         """A total order over facts of any types (numbers by type and text, not by size)."""
-        return self.kind, tuple((n, type(v).__name__, repr(v)) for n, v in self.values)
+        known: tuple[str, tuple[tuple[str, str, str], ...]] | None
+        known = self._order  # type: ignore[attr-defined]
+        if known is None:
+            known = self.kind, tuple([(n, type(v).__name__, repr(v)) for n, v in self.values])
+            object.__setattr__(self, "_order", known)
+        return known
 
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={_shown(value)}" for name, value in self.values)
@@ -111,10 +117,11 @@ def canonical(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     for fact in facts:
         key = fact.sort_key()
         seen = merged.get(key)
+        if seen is None and len(fact.provenance) < 2:
+            merged[key] = fact
+            continue
         stated = (*seen.provenance, *fact.provenance) if seen else fact.provenance
-        if len(stated) > 1 or seen:
-            fact = Fact(fact.kind, fact.values, tuple(sorted(set(stated))))
-        merged[key] = fact
+        merged[key] = Fact(fact.kind, fact.values, tuple(sorted(set(stated))))
     return tuple(merged[key] for key in sorted(merged))
 
 

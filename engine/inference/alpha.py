@@ -1,58 +1,136 @@
-"""The alpha layer: which patterns does one fact pass, possibly pass, or contradict?"""
+"""The alpha layer: which patterns does one fact pass, possibly pass, or contradict?
+
+Patterns are found by kind and by one test: an equality, a choice of values, or a text that each
+match of an expression contains. So the cost of a fact follows its matches, not the rules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...facts import Value
+from ...facts import Fact, Value
 from ..identity import identity
 from ..ir import Program
-from ..patterns import PatternTable
-from .network_index import AlphaTable
+from ..operators import FactCheck, compile_contradiction, values_of
+from .alpha_tests import quick_pattern
+from .network_index import AlphaTable, Signal
 
 Values = Mapping[str, Value]
+Defaults = Mapping[str, Mapping[str, Value]]
+Refutes = Callable[[Values], bool]
+
+MAX_KEPT = 4096
+MAX_KEPT_TEXT = 2048
+"""Bounds what the matches of earlier facts hold: some megabytes."""
+
+_EMPTY: tuple[int, ...] = ()
 
 
-class Verdict(NamedTuple):
-    """Patterns (by number) that a fact passes, passes or may pass, and contradicts."""
+class _Kind(NamedTuple):
+    """The table of a kind, with the patterns that count as possible while a value is missing."""
 
-    passed: Sequence[int]
-    possible: Sequence[int]
-    contradicted: Sequence[int]
+    general: Sequence[int]
+    by_value: Sequence[tuple[str, Mapping[tuple[str, Value], Sequence[int]], Sequence[int]]]
+    by_text: Sequence[tuple[str, Sequence[tuple[str, int]], Sequence[int]]]
 
 
 class AlphaLayer:
-    """The patterns of a program with their index. Shared by all sessions."""
+    """The patterns of a program with their index. Threads may share it: what two of them prepare
+    at once is the same."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, defaults: Defaults) -> None:
+        self._defaults = defaults
+        self._matched: dict[Fact, tuple[Values, Sequence[Signal]]] = {}
         self._index = program.network
-        self.patterns = PatternTable(program)
+        self._patterns = program.patterns
+        self._kinds: dict[str, _Kind] = {}
+        self._passes: list[FactCheck | None] = [None] * len(program.patterns)
+        self._refutes: list[Refutes | None] = [None] * len(program.patterns)
 
-    def verdict(self, kind: str, values: Values) -> Verdict:
-        """How the fact stands to every pattern of its kind."""
-        passed: list[int] = []
-        possible: list[int] = []
-        contradicted: list[int] = []
-        table = self._index.alpha.get(kind)
-        for number in _candidates(table, values) if table else ():
-            truth = self.patterns.passes(number)(values)
+    def passes(self, number: int) -> FactCheck:
+        """Whether a fact of the pattern's kind passes (three-valued)."""
+        check = self._passes[number]
+        if check is None:
+            check = self._passes[number] = quick_pattern(self._patterns[number])
+        return check
+
+    def refutes(self, number: int) -> Refutes:
+        """Whether a fact about the same key contradicts the pattern."""
+        check = self._refutes[number]
+        if check is None:
+            check = self._refutes[number] = compile_contradiction(self._patterns[number])
+        return check
+
+    def match(self, fact: Fact) -> tuple[Values, Sequence[Signal]]:
+        """The attribute values of a fact, and its signals. Kept for the latest facts: the runs of
+        one user, the answers tried by a plan and the records of a batch have most facts in common.
+        """
+        found = self._matched.get(fact)
+        if found is None:
+            values = values_of(fact, self._defaults)
+            found = values, self.signals(fact.kind, values)
+            if len(self._matched) >= MAX_KEPT:
+                self._matched.clear()
+            if all(not isinstance(v, str) or len(v) <= MAX_KEPT_TEXT for v in values.values()):
+                self._matched[fact] = found
+        return found
+
+    def signals(self, kind: str, values: Values) -> list[Signal]:
+        """What the fact says of the patterns of its kind: ``unless_possible`` for those that it
+        passes or may pass, ``match`` for those it passes, ``refuted`` for those it contradicts."""
+        table = self._kinds.get(kind)
+        if table is None:
+            if kind not in self._index.alpha:
+                return []
+            table = self._kinds[kind] = self._prepare(self._index.alpha[kind])
+        blocking, refutable, passes = self._index.blocking, self._index.refutable, self._passes
+        possible: list[Signal] = []
+        passed: list[Signal] = []
+        contradicted: list[Signal] = []
+        for number in _candidates(table, values):
+            truth = (passes[number] or self.passes(number))(values)
             if truth is True:
-                passed.append(number)
+                passed.append(("match", number))
             if truth is not False:
-                if number in self._index.blocking:
-                    possible.append(number)
-            elif number in self._index.refutable and self.patterns.refutes(number)(values):
-                contradicted.append(number)
-        return Verdict(passed, possible, contradicted)
+                if number in blocking:
+                    possible.append(("unless_possible", number))
+            elif number in refutable and self.refutes(number)(values):
+                contradicted.append(("refuted", number))
+        return possible + passed + contradicted
+
+    def _prepare(self, table: AlphaTable) -> _Kind:
+        def blocking(numbers: set[int]) -> list[int]:
+            return sorted(numbers & self._index.blocking)
+
+        return _Kind(
+            table.general,
+            [
+                (attribute, tables, blocking({n for ns in tables.values() for n in ns}))
+                for attribute, tables in table.by_value.items()
+            ],
+            [
+                (attribute, [(t, n) for t, n in pairs], blocking({n for _, n in pairs}))
+                for attribute, pairs in table.by_text.items()
+            ],
+        )
 
 
-def _candidates(table: AlphaTable, values: Values) -> Iterable[int]:
-    yield from table.general
-    for attribute, numbers_by_value in table.by_value.items():
+def _candidates(table: _Kind, values: Values) -> list[int]:
+    found = list(table.general)
+    for attribute, by_value, unless_known in table.by_value:
         value = values.get(attribute)
-        if value is None:  # not known: each of these patterns is still possible
-            for numbers in numbers_by_value.values():
-                yield from numbers
+        if value is None:
+            found += unless_known
         else:
-            yield from numbers_by_value.get(identity(value), ())
+            found += by_value.get(identity(value), _EMPTY)
+    for attribute, by_text, unless_known in table.by_text:
+        text = values.get(attribute)
+        if text is None:
+            found += unless_known
+        elif isinstance(text, str) and text.isascii():
+            lower = text.lower()
+            found += [number for part, number in by_text if part in lower]
+        else:
+            found += [number for _, number in by_text]
+    return found

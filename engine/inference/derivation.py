@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from ...facts import Fact, Value
 from ..ir import Conclusion, Rule
+from .working_memory import WorkingMemory
 
 MAX_FIRINGS = 10_000
 
@@ -36,8 +37,9 @@ class Backend(Protocol):
 
     name: str
 
-    def derive(self, facts: Sequence[Fact]) -> Derivation:
-        """Run to the fixpoint. Thread-safe; keeps nothing between calls."""
+    def derive(self, facts: Sequence[Fact], memory: WorkingMemory | None = None) -> Derivation:
+        """Run to the fixpoint. Thread-safe; keeps nothing between calls. A fresh ``memory`` holds
+        all facts of the derivation afterwards."""
         ...
 
 

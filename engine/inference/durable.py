@@ -7,15 +7,15 @@ of a rule before its positive ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ...facts import Fact, Value
 from ...facts.fact import canonical
 from ..identity import identity, same
 from ..ir import Program
-from ..operators import compare, values_of
+from ..operators import compare
 from .aggregates import evaluate
-from .alpha import AlphaLayer
+from .alpha import AlphaLayer, Defaults, Values
 from .derivation import MAX_FIRINGS, Derivation, Firing, concluded, firing_order
 from .mark_network import (
     FiringBudgetExceeded,
@@ -27,12 +27,10 @@ from .mark_network import (
 )
 from .network_index import Signal
 from .slots import RulePlan, Slot, plan_rule
+from .working_memory import WorkingMemory
 
 MAX_ACTIVATIONS = 1_000_000
 """Activations of one run, before comparisons between facts are made: some seconds of work."""
-
-Values = Mapping[str, Value]
-Defaults = Mapping[str, Mapping[str, Value]]
 
 
 class DurableBackend:
@@ -49,9 +47,8 @@ class DurableBackend:
         network: Callable[[Sequence[Shape]], MarkNetwork] | None = None,
     ) -> None:
         self.program = program
-        self.defaults = defaults
         self.max_firings = max_firings
-        self.alpha = AlphaLayer(program)
+        self.alpha = AlphaLayer(program, defaults)
         self._plans: dict[int, RulePlan] = {}
         shapes = [Shape(*shape) for shape in program.network.shapes]
         self._network = (network or _durable_network)(shapes) if shapes else None
@@ -63,14 +60,19 @@ class DurableBackend:
             plan = self._plans[index] = plan_rule(self.program.rules[index])
         return plan
 
-    def derive(self, facts: Sequence[Fact]) -> Derivation:
-        """Run all strata to their fixpoints."""
+    def derive(self, facts: Sequence[Fact], memory: WorkingMemory | None = None) -> Derivation:
+        """Run all strata to their fixpoints, in ``memory`` if it is given."""
+        if memory is None:
+            memory = WorkingMemory(self.alpha)
         if self._network is None:
-            return Derivation(canonical(facts), ())
+            for fact in canonical(facts):
+                memory.add(fact)
+            return Derivation(tuple(memory.facts), ())
         with self._network.session() as session:
-            run = _Run(self, session)
+            run = _Run(self, session, memory)
             capped = run.to_fixpoint(canonical(facts))
-        return Derivation(canonical(run.memory), tuple(sorted(run.fired, key=firing_order)), capped)
+        fired = tuple(sorted(run.fired, key=firing_order))
+        return Derivation(canonical(memory.facts), fired, capped)
 
 
 def _durable_network(shapes: Sequence[Shape]) -> MarkNetwork:
@@ -80,25 +82,31 @@ def _durable_network(shapes: Sequence[Shape]) -> MarkNetwork:
     return DurableNetwork(shapes, firing_budget=MAX_ACTIVATIONS)
 
 
+_Meaning = tuple[int, Slot, tuple[Value, ...]]
+"""What a mark stands for: a rule, one of its slots, and the values of the slot's variables."""
+_Meant = tuple[Mark, _Meaning]
+
+
 class _Run:
     """The state of one derivation."""
 
-    def __init__(self, backend: DurableBackend, session: MarkSession) -> None:
+    def __init__(
+        self, backend: DurableBackend, session: MarkSession, memory: WorkingMemory
+    ) -> None:
         self._backend = backend
+        self._memory = memory
         self._rules = backend.program.rules
         self._shapes = backend.program.network.rule_shapes
         self._session = session
-        self.memory: dict[Fact, None] = {}
         self.fired: dict[Firing, None] = {}
-        self._matches: dict[Signal, list[Values]] = {}
         self._watchers: dict[Signal, list[int]] = {}
         self._live: dict[Signal, list[tuple[int, Slot]]] = {}
         self._ready: list[list[int]] = [[] for _ in range(backend.program.strata)]
         self._stratum = -1
         self._keys: dict[tuple[str, Value], int] = {}
         self._sent: set[Mark] = set()
-        self._marks: list[tuple[int, Slot, tuple[Value, ...]]] = []
-        self._numbers: dict[int, int] = {}
+        self._pending: list[_Meant] = []
+        self._meanings: dict[int, _Meaning] = {}
         for index in backend.program.network.always_ready:
             self._ready[self._rules[index].stratum].append(index)
 
@@ -111,8 +119,10 @@ class _Run:
                 self._stratum = stratum
                 for index in self._ready[stratum]:
                     self._activate(index)
+                self._flush()
                 for activation in self._session.activations():
                     self._fire(activation.marks)
+                    self._flush()
                     if len(self.fired) > self._backend.max_firings:
                         return f"stopped after {self._backend.max_firings} firings"
         except (FiringBudgetExceeded, MarkLimitExceeded) as error:
@@ -120,36 +130,23 @@ class _Run:
         return ""
 
     def _add(self, fact: Fact) -> None:
-        if fact in self.memory:
-            return
-        self.memory[fact] = None
-        values = values_of(fact, self._backend.defaults)
-        verdict = self._backend.alpha.verdict(fact.kind, values)
-        for mode, numbers in (
-            ("unless_possible", verdict.possible),
-            ("match", verdict.passed),
-            ("refuted", verdict.contradicted),
-        ):
-            for number in numbers:
-                self._matched((mode, number), values)
-
-    def _matched(self, signal: Signal, values: Values) -> None:
-        known = self._matches.setdefault(signal, [])
-        known.append(values)
-        for index, slot in self._live.get(signal, ()):
-            self._send([self._mark(index, slot, values)])
-        if len(known) == 1:
-            waiting = [
-                *self._backend.program.network.first_watch.get(signal, ()),
-                *self._watchers.pop(signal, ()),
-            ]
-            for index in waiting:
-                self._wait_on(index)
+        matches = self._memory.matches
+        for signal in self._memory.add(fact):
+            known = matches[signal]
+            for index, slot in self._live.get(signal, ()):
+                self._send([self._mark(index, slot, known[-1][1])])
+            if len(known) == 1:
+                waiting = [
+                    *self._backend.program.network.first_watch.get(signal, ()),
+                    *self._watchers.pop(signal, ()),
+                ]
+                for index in waiting:
+                    self._wait_on(index)
 
     def _wait_on(self, index: int) -> None:
         """Watch the next pattern without a match, or activate the rule."""
         for signal in self._rules[index].waits:
-            if signal not in self._matches:
+            if signal not in self._memory.matches:
                 self._watchers.setdefault(signal, []).append(index)
                 return
         stratum = self._rules[index].stratum
@@ -161,29 +158,28 @@ class _Run:
     def _activate(self, index: int) -> None:
         """Send the rule's marks, negated ones first."""
         plan = self._backend.plan(index)
+        matches = self._memory.matches
         if not all(self._aggregate(number) is wanted for number, wanted in plan.aggregates):
             return
         marks = []
         for slot in plan.negatives:
             mode, pattern = slot.signal or ("", 0)
             signal = (mode, pattern) if mode == "unless_possible" else ("match", pattern)
-            marks += [self._mark(index, slot, values) for values in self._matches.get(signal, ())]
+            marks += [self._mark(index, slot, values) for _, values in matches.get(signal, ())]
         for slot in plan.positives:
             if slot.signal is None:
                 marks.append(self._mark(index, slot, {}))
                 continue
             self._live.setdefault(slot.signal, []).append((index, slot))
-            marks += [self._mark(index, slot, v) for v in self._matches.get(slot.signal, ())]
+            marks += [self._mark(index, slot, values) for _, values in matches.get(slot.signal, ())]
         self._send(marks)
 
     def _aggregate(self, number: int) -> bool | None:
         aggregate = self._backend.program.aggregates[number]
-        matching = self._matches.get(("match", aggregate.pattern), ())
-        return evaluate(aggregate, list(matching))
+        matching = self._memory.matches.get(("match", aggregate.pattern), ())
+        return evaluate(aggregate, [values for _, values in matching])
 
-    def _mark(
-        self, index: int, slot: Slot, values: Values
-    ) -> tuple[Mark, tuple[int, Slot, tuple[Value, ...]]] | None:
+    def _mark(self, index: int, slot: Slot, values: Values) -> _Meant | None:
         """The mark of a fact for a slot; None if it lacks a joined attribute or disagrees."""
         joined: dict[str, Value] = {}
         for attribute, variable in slot.joins:
@@ -194,26 +190,27 @@ class _Run:
         keys = (index, *(self._intern(value) for value in found))
         return Mark(self._shapes[index], slot.number, keys), (index, slot, found)
 
-    def _send(
-        self, marks: Sequence[tuple[Mark, tuple[int, Slot, tuple[Value, ...]]] | None]
-    ) -> None:
-        fresh = []
-        for item in marks:
+    def _send(self, found: Iterable[_Meant | None]) -> None:
+        """Put marks in line for the network, each once."""
+        for item in found:
             if item is not None and item[0] not in self._sent:
                 self._sent.add(item[0])
-                fresh.append(item)
-        if not fresh:
+                self._pending.append(item)
+
+    def _flush(self) -> None:
+        """Feed what is in line; the negated marks of a rule stand before its positive ones."""
+        if not self._pending:
             return
-        numbers = self._session.feed([mark for mark, _ in fresh])
-        for number, (_, meaning) in zip(numbers, fresh, strict=True):
-            self._numbers[number] = len(self._marks)
-            self._marks.append(meaning)
+        numbers = self._session.feed([mark for mark, _ in self._pending])
+        for number, (_, meaning) in zip(numbers, self._pending, strict=True):
+            self._meanings[number] = meaning
+        self._pending.clear()
 
     def _fire(self, marks: Sequence[int]) -> None:
         values: dict[str, Value] = {}
         index = 0
         for number in marks:
-            index, slot, found = self._marks[self._numbers[number]]
+            index, slot, found = self._meanings[number]
             values.update(zip((variable for _, variable in slot.joins), found, strict=True))
         rule = self._rules[index]
         if not all(compare(g.op, values[g.left], values[g.right]) is True for g in rule.guards):

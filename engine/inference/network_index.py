@@ -16,10 +16,13 @@ Signal = tuple[str, int]
 
 
 class AlphaTable(NamedTuple):
-    """The patterns of one kind: those without an equality test, and the rest by attribute value."""
+    """The patterns of one kind: by attribute and one of the values that it may have, by attribute
+    and a text that it must contain (lower-case ASCII; texts of other characters are not excluded by
+    it), and those without such a test."""
 
     general: Sequence[int]
     by_value: Mapping[str, Mapping[tuple[str, Value], Sequence[int]]]
+    by_text: Mapping[str, Sequence[tuple[str, int]]]
 
 
 class NetworkIndex(NamedTuple):
@@ -63,6 +66,7 @@ def to_plain(index: NetworkIndex) -> dict[str, Any]:
                     [attribute, [[value, list(numbers)] for (_, value), numbers in values.items()]]
                     for attribute, values in table.by_value.items()
                 ],
+                [[a, [list(pair) for pair in pairs]] for a, pairs in table.by_text.items()],
             ]
             for kind, table in index.alpha.items()
         },
@@ -82,8 +86,9 @@ def from_plain(plain: Mapping[str, Any]) -> NetworkIndex:
                 attribute: {identity(value): numbers for value, numbers in values}
                 for attribute, values in tables
             },
+            dict(texts),
         )
-        for kind, (general, tables) in plain["alpha"].items()
+        for kind, (general, tables, texts) in plain["alpha"].items()
     }
     return NetworkIndex(
         [(p, n, tuple((a, b, c, d) for a, b, c, d in joins)) for p, n, joins in plain["shapes"]],

@@ -22,6 +22,7 @@ from ..operators import (
 )
 from .aggregates import evaluate
 from .derivation import MAX_FIRINGS, Derivation, Firing, concluded, firing_order
+from .working_memory import WorkingMemory
 
 Values = Mapping[str, Value]
 Bindings = Mapping[str, Value]
@@ -44,9 +45,16 @@ class ReferenceBackend:
         self._passes: list[FactCheck] = [compile_pattern(p) for p in program.patterns]
         self._refutes = [compile_contradiction(p) for p in program.patterns]
 
-    def derive(self, facts: Sequence[Fact]) -> Derivation:
-        """Run all strata to their fixpoints."""
-        memory = dict.fromkeys(canonical(facts))
+    def derive(self, facts: Sequence[Fact], memory: WorkingMemory | None = None) -> Derivation:
+        """Run all strata to their fixpoints; what is matched in ``memory`` is not used."""
+        derivation = self._derive(canonical(facts))
+        if memory is not None:
+            for fact in derivation.facts:
+                memory.add(fact)
+        return derivation
+
+    def _derive(self, facts: Sequence[Fact]) -> Derivation:
+        memory = dict.fromkeys(facts)
         fired: dict[Firing, None] = {}
         capped = ""
         for stratum in range(self._program.strata):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ...facts import Value
 from ..identity import identity
-from ..ir import Pattern, Rule
+from ..ir import Pattern, Rule, Test
 from .mark_network import MAX_SLOTS, Join, Shape
 from .network_index import AlphaTable, NetworkIndex, Signal, goal
+from .required_text import required_text
 
 
 class Slot(NamedTuple):
@@ -101,22 +103,46 @@ def index_rules(patterns: Sequence[Pattern], rules: Sequence[Rule]) -> NetworkIn
     )
 
 
+_Table = tuple[
+    list[int], dict[str, dict[tuple[str, Value], list[int]]], dict[str, list[tuple[str, int]]]
+]
+
+
 def _alpha(patterns: Sequence[Pattern]) -> dict[str, AlphaTable]:
-    """Patterns by kind and by one equality test, so that cost follows matches, not rules."""
-    general: dict[str, list[int]] = {}
-    by_value: dict[str, dict[str, dict[tuple[str, object], list[int]]]] = {}
+    """Patterns by kind and by one test, so that cost follows matches, not rules."""
+    tables: dict[str, _Table] = {}
     for number, pattern in enumerate(patterns):
-        # The key comes first: a fact with another key can neither pass nor contradict.
-        tests = [pattern.tests[i] for i in pattern.pinned if pattern.tests[i].op == "eq"]
-        if not pattern.contradictable:
-            tests += [t for t in pattern.tests if t.op == "eq"]
-        if tests:
-            tables = by_value.setdefault(pattern.kind, {}).setdefault(tests[0].attribute, {})
-            tables.setdefault(identity(tests[0].operand), []).append(number)
+        general, by_value, by_text = tables.setdefault(pattern.kind, ([], {}, {}))
+        if test := _choice(pattern):
+            values = test.operand if test.op == "in" else [test.operand]
+            numbers = by_value.setdefault(test.attribute, {})
+            for key in dict.fromkeys(identity(value) for value in values):
+                numbers.setdefault(key, []).append(number)
+        elif found := _text(pattern):
+            by_text.setdefault(found[0], []).append((found[1], number))
         else:
-            general.setdefault(pattern.kind, []).append(number)
-    kinds = sorted(general.keys() | by_value.keys())
-    return {k: AlphaTable(general.get(k, []), by_value.get(k, {})) for k in kinds}  # type: ignore[arg-type]
+            general.append(number)
+    return {kind: AlphaTable(*tables[kind]) for kind in sorted(tables)}
+
+
+def _choice(pattern: Pattern) -> Test | None:
+    """The test that names the values of an attribute: an equality, else a choice of values. Of a
+    pattern that facts can contradict, only one of the key: a fact with another key is of no
+    interest, one that fails elsewhere is."""
+    tests = [pattern.tests[i] for i in pattern.pinned]
+    if not pattern.contradictable:
+        tests += pattern.tests
+    wanted = [t for t in tests if t.op == "eq"] or [t for t in tests if t.op == "in"]
+    return wanted[0] if wanted else None
+
+
+def _text(pattern: Pattern) -> tuple[str, str] | None:
+    """An attribute and a text that it must contain for the pattern to pass."""
+    if pattern.contradictable:
+        return None
+    tests = [t for t in pattern.tests if t.op == "matches"]
+    found = [(t.attribute, required_text(t.operand)) for t in tests]
+    return max(found, key=lambda item: len(item[1])) if any(text for _, text in found) else None
 
 
 def _shape(positives: tuple[Slot, ...], negatives: tuple[Slot, ...]) -> Shape:

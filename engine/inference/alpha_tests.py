@@ -1,0 +1,161 @@
+"""Patterns as quick closures for the alpha layer.
+
+The meaning of each operator is defined in :mod:`..operators`; here the common ones are specialised
+by the type of their operand. The differential tests hold both against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...facts import Value
+from ..ir import Pattern, Test
+from ..operators import FactCheck, Truth, compile_check, compile_tests, text_search
+
+Values = Mapping[str, Value]
+_NUMBERS = frozenset({int, float})
+
+
+def quick_pattern(pattern: Pattern) -> FactCheck:
+    """Whether a fact of the pattern's kind passes: true, false or unknown."""
+    return _conjunction([_test(test) for test in pattern.tests])
+
+
+def _conjunction(checks: Sequence[FactCheck]) -> FactCheck:
+    if not checks:
+        return lambda values: True
+    if len(checks) == 1:
+        return checks[0]
+    if len(checks) == 2:
+        return _pair(*checks)
+
+    def conjunction(values: Values) -> Truth:
+        truth: Truth = True
+        for check in checks:
+            found = check(values)
+            if found is False:
+                return False
+            if found is None:
+                truth = None
+        return truth
+
+    return conjunction
+
+
+def _pair(first: FactCheck, second: FactCheck) -> FactCheck:
+    def pair(values: Values) -> Truth:
+        left = first(values)
+        if left is False:
+            return False
+        right = second(values)
+        return right if left is True or right is False else None
+
+    return pair
+
+
+def _test(test: Test) -> FactCheck:
+    if test.op == "none_of":
+        return compile_tests((test,))
+    special = _SPECIAL.get(test.op)
+    quick = special(test.attribute, test.operand) if special else None
+    return quick or _general(test.attribute, test.op, test.operand)
+
+
+def _general(attribute: str, op: str, operand: Any) -> FactCheck:
+    check = compile_check(op, operand)
+
+    def general(values: Values) -> Truth:
+        value = values.get(attribute)
+        return None if value is None else check(value)
+
+    return general
+
+
+def _equal(attribute: str, operand: Any) -> FactCheck | None:
+    """Texts and truth values; a number may be written as int or float."""
+    if isinstance(operand, str):
+
+        def equal_text(values: Values) -> Truth:
+            value = values.get(attribute)
+            return None if value is None else value == operand
+
+        return equal_text
+    if isinstance(operand, bool):
+
+        def equal_truth(values: Values) -> Truth:
+            value = values.get(attribute)
+            return None if value is None else value is operand
+
+        return equal_truth
+    return None
+
+
+def _member(attribute: str, operand: Any) -> FactCheck | None:
+    if not all(isinstance(item, str) for item in operand):
+        return None
+    allowed = frozenset(operand)
+
+    def member(values: Values) -> Truth:
+        value = values.get(attribute)
+        return None if value is None else value in allowed
+
+    return member
+
+
+def _matches(attribute: str, operand: Any) -> FactCheck:
+    search = text_search(operand)
+
+    def matches(values: Values) -> Truth:
+        value = values.get(attribute)
+        return search(value) if isinstance(value, str) else None
+
+    return matches
+
+
+def _order(op: str) -> Callable[[str, Any], FactCheck | None]:
+    def ordered(attribute: str, operand: Any) -> FactCheck | None:
+        return _BOUNDS[op](attribute, operand) if type(operand) in _NUMBERS else None
+
+    return ordered
+
+
+def _below(attribute: str, bound: float) -> FactCheck:
+    def below(values: Values) -> Truth:
+        value: Any = values.get(attribute)
+        return value < bound if type(value) in _NUMBERS else None
+
+    return below
+
+
+def _at_most(attribute: str, bound: float) -> FactCheck:
+    def at_most(values: Values) -> Truth:
+        value: Any = values.get(attribute)
+        return value <= bound if type(value) in _NUMBERS else None
+
+    return at_most
+
+
+def _above(attribute: str, bound: float) -> FactCheck:
+    def above(values: Values) -> Truth:
+        value: Any = values.get(attribute)
+        return value > bound if type(value) in _NUMBERS else None
+
+    return above
+
+
+def _at_least(attribute: str, bound: float) -> FactCheck:
+    def at_least(values: Values) -> Truth:
+        value: Any = values.get(attribute)
+        return value >= bound if type(value) in _NUMBERS else None
+
+    return at_least
+
+
+_BOUNDS = {"lt": _below, "le": _at_most, "gt": _above, "ge": _at_least}
+_SPECIAL: dict[str, Callable[[str, Any], FactCheck | None]] = {
+    "eq": _equal,
+    "in": _member,
+    "matches": _matches,
+    **{op: _order(op) for op in _BOUNDS},
+}
