@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...facts import Value
+from ...facts import Fact, Value
 from ..identity import identity
-from ..ir import Pattern, Rule, Test
+from ..ir import Conclusion, Pattern, Rule, Test
+from .derivation import conclude
 from .mark_network import MAX_SLOTS, Join, Shape
 from .network_index import AlphaTable, NetworkIndex, Signal, goal
 from .required_text import required_text
@@ -23,11 +24,13 @@ class Slot(NamedTuple):
 
 
 class RulePlan(NamedTuple):
-    """The slots of one rule, and the aggregates that must have the wanted truth."""
+    """The slots of one rule, the aggregates that must have the wanted truth, and what it concludes:
+    a fact where that is the same for all bindings."""
 
     positives: tuple[Slot, ...]
     negatives: tuple[Slot, ...]
     aggregates: tuple[tuple[int, bool], ...]
+    conclusions: tuple[tuple[Conclusion, Fact | None], ...]
 
 
 def crowded(rule: Rule) -> bool:
@@ -49,7 +52,8 @@ def plan_rule(rule: Rule) -> RulePlan:
     base = len(slots)
     blockers = [Slot(base + i, (x.mode, x.pattern), x.joins) for i, x in enumerate(negated)]
     aggregates = tuple((x.pattern, x.wanted) for x in rule.literals if x.mode == "aggregate")
-    return RulePlan(tuple(slots), tuple(blockers), aggregates)
+    conclusions = tuple((c, None if c.variables else conclude(c, {})) for c in rule.conclusions)
+    return RulePlan(tuple(slots), tuple(blockers), aggregates, conclusions)
 
 
 def waits_of(rules: Sequence[Rule]) -> list[tuple[Signal, ...]]:

@@ -8,6 +8,8 @@ from ...facts import Fact
 from .alpha import AlphaLayer, Values
 from .network_index import Signal
 
+__all__ = ["Known", "Values", "WorkingMemory"]
+
 Known = tuple[Fact, Values]
 """A fact and its attribute values, with the defaults of its kind."""
 
@@ -25,19 +27,24 @@ class WorkingMemory:
         self._by_kind: dict[str, list[Known]] = {}
         self._counted = 0
 
-    def add(self, fact: Fact) -> Sequence[Signal]:
-        """Keep a fact and return what it says; nothing if it is known already."""
+    def add(self, fact: Fact) -> tuple[Values, Sequence[Signal]] | None:
+        """Keep a fact and return its values and signals; None if it is known already."""
         if fact in self.facts:
-            return ()
-        values, signals = self.alpha.match(fact)
+            return None
+        values, signals = found = self.alpha.match(fact)
         self.facts[fact] = values
+        self.file(fact, values, signals)
+        return found
+
+    def file(self, fact: Fact, values: Values, signals: Sequence[Signal]) -> None:
+        """Put a fact under its signals."""
+        matches = self.matches
         for signal in signals:
-            known = self.matches.get(signal)
+            known = matches.get(signal)
             if known is None:
-                self.matches[signal] = [(fact, values)]
+                matches[signal] = [(fact, values)]
             else:
                 known.append((fact, values))
-        return signals
 
     def of_kind(self, kind: str) -> Sequence[Known]:
         """The facts of one kind."""
