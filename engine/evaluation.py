@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..facts import Fact, Value
 from .inference.aggregates import evaluate
 from .inference.network_index import Signal
-from .inference.working_memory import Known, WorkingMemory
+from .inference.working_memory import Values, WorkingMemory
 from .ir import Literal_, Program, Rule
 from .operators import Truth, compare, same
 
@@ -21,6 +21,7 @@ MAX_TRIED = 20_000
 MAX_FAILING = 20
 
 Bindings = Mapping[str, Value]
+Stated = tuple[Fact, Values]
 
 
 class Judgement(NamedTuple):
@@ -37,20 +38,15 @@ class Evaluator:
     def __init__(self, program: Program, memory: WorkingMemory) -> None:
         self.program = program
         self._memory = memory
-        self._sorted: dict[Signal, Sequence[Known]] = {}
-        self._of_kind: dict[str, Sequence[Known]] = {}
+        self._sorted: dict[Signal, Sequence[Stated]] = {}
+        self._of_kind: dict[str, Sequence[Stated]] = {}
 
-    def _bearing_out(self, signal: Signal) -> Sequence[Known]:
+    def _bearing_out(self, signal: Signal) -> Sequence[Stated]:
         """The facts behind a signal, in canonical order."""
-        found = self._memory.matches.get(signal, ())
-        if len(found) < 2:
-            return found
         if signal not in self._sorted:
-            self._sorted[signal] = self._canonical(found)
+            found = self._memory.matches.get(signal, ())
+            self._sorted[signal] = _canonical([(f, v) for f, v in found if isinstance(f, Fact)])
         return self._sorted[signal]
-
-    def _canonical(self, known: Sequence[Known]) -> Sequence[Known]:
-        return sorted(known, key=lambda item: item[0].sort_key())
 
     def supported_rules(self) -> Mapping[int, int]:
         """For each rule with a positive literal that some fact bears out: how many it has."""
@@ -131,7 +127,7 @@ class Evaluator:
         refuting: list[Fact] = []
         kind = self.program.patterns[literal.pattern].kind
         if kind not in self._of_kind:
-            self._of_kind[kind] = self._canonical(self._memory.of_kind(kind))
+            self._of_kind[kind] = _canonical(self._memory.of_kind(kind))
         for fact, values in self._of_kind[kind]:
             if _unify(literal, binding, values) is None:
                 continue
@@ -149,6 +145,10 @@ class Evaluator:
         if truth is not None and not literal.wanted:
             truth = not truth
         return Judgement(literal, truth, tuple(fact for fact, _ in matching))
+
+
+def _canonical(known: Sequence[Stated]) -> Sequence[Stated]:
+    return known if len(known) < 2 else sorted(known, key=lambda item: item[0].sort_key())
 
 
 def _first(*choices: tuple[Truth, list[Fact]]) -> tuple[Truth, list[Fact]]:

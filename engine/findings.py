@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from ..facts import Fact
 from .explain import Explanations, Step
+from .ir import Rule
 from .knowledge_base import KnowledgeBase
 from .report import SEVERITIES, Diagnosis, Evidence, Message, RuledOut
 
 _KINDS = ("root-cause", "user-code", "escalation", "symptom", "benign")
 _CONFIDENCE = ("possible", "likely", "certain")
 WEAK_FOR_LIKELY = 3
+
+
+class Support(Protocol):
+    """A firing that concludes something."""
+
+    @property
+    def rule(self) -> Rule: ...
+    @property
+    def strength(self) -> str: ...
+    @property
+    def facts(self) -> tuple[Hashable, ...]: ...
+
+
+class Ranked(Protocol):
+    """What findings are ordered by; see :class:`.report.Diagnosis`."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def severity(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def confidence(self) -> str: ...
+    @property
+    def explains(self) -> tuple[str, ...]: ...
+    @property
+    def explained_by(self) -> tuple[str, ...]: ...
+    @property
+    def conflicting(self) -> bool: ...
 
 
 def concluded_facts(facts: Iterable[Fact]) -> tuple[dict[str, Fact], dict[str, Fact]]:
@@ -32,7 +63,7 @@ def findings(
     holds, out = concluded_facts(facts)
     confidences = {name: confidence(explanations.steps(fact)) for name, fact in holds.items()}
     conflicting = holds.keys() & out.keys()
-    explained_by = _explained_by(base, holds, conflicting, confidences)
+    explained_by = causes_of_effects(base, holds, conflicting, confidences)
     built = [
         _diagnosis(
             base, name, fact, explanations, confidences[name], explained_by, name in conflicting
@@ -43,10 +74,10 @@ def findings(
         RuledOut(name, base.summary(name).title, tuple(explanations.how(fact)))
         for name, fact in sorted(out.items())
     ]
-    return tuple(sorted(built, key=_importance)), tuple(ruled_out)
+    return tuple(sorted(built, key=importance)), tuple(ruled_out)
 
 
-def confidence(steps: Iterable[Step]) -> str:
+def confidence(steps: Iterable[Support]) -> str:
     """Certain with one decisive rule, likely with one strong rule or three weak ones that share no
     evidence, else possible. Free of order: only the set of firings counts."""
     steps = list(steps)
@@ -58,12 +89,12 @@ def confidence(steps: Iterable[Step]) -> str:
     return "possible"
 
 
-def _independent(steps: Sequence[Step]) -> int:
+def _independent(steps: Sequence[Support]) -> int:
     """How many entries rest on facts that no other counted entry uses (greedy, fewest first)."""
-    by_entry: dict[str, set[Fact]] = {}
+    by_entry: dict[str, set[Hashable]] = {}
     for step in steps:
         by_entry.setdefault(step.rule.entry, set()).update(step.facts)
-    used: set[Fact] = set()
+    used: set[Hashable] = set()
     count = 0
     for _, facts in sorted(by_entry.items(), key=lambda item: (len(item[1]), item[0])):
         if facts and not facts & used:
@@ -110,7 +141,7 @@ def _recognised(step: Step) -> list[Fact]:
     return [f for j in step.judgements if j.literal.alias in ("m", "r") for f in j.facts]
 
 
-def _explained_by(
+def causes_of_effects(
     base: KnowledgeBase,
     holds: Mapping[str, Fact],
     conflicting: Iterable[str],
@@ -185,7 +216,8 @@ def _evidence(explanations: Explanations, fact: Fact) -> tuple[Evidence, ...]:
     return tuple(found.values())
 
 
-def _importance(d: Diagnosis) -> tuple[Any, ...]:
+def importance(d: Ranked) -> tuple[Any, ...]:
+    """The order of findings: the most important first."""
     return (
         d.kind == "benign",
         bool(d.explained_by),
@@ -198,6 +230,6 @@ def _importance(d: Diagnosis) -> tuple[Any, ...]:
     )
 
 
-def _weight(d: Diagnosis) -> int:
+def _weight(d: Ranked) -> int:
     """Confidence first, but a merely possible cause never stands before a likely symptom."""
     return _CONFIDENCE.index(d.confidence)

@@ -86,11 +86,6 @@ class Conclusion(NamedTuple):
     values: tuple[tuple[str, Value | tuple[str]], ...]
     strength: str = ""
 
-    @property
-    def variables(self) -> frozenset[str]:
-        """The variables that the fact takes values from."""
-        return frozenset(value[0] for _, value in self.values if isinstance(value, tuple))
-
 
 class Rule(NamedTuple):
     """One alternative of one entry. ``variables`` are in canonical order; ``waits`` are the signals

@@ -7,7 +7,7 @@ match of an expression contains. So the cost of a fact follows its matches, not 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...facts import Fact, Value
 from ..identity import identity
@@ -28,11 +28,20 @@ _EMPTY: tuple[int, ...] = ()
 
 
 class _Kind(NamedTuple):
-    """The table of a kind, with the patterns that count as possible while a value is missing."""
+    """The table of a kind, with the patterns that count as possible while a value is missing.
+    Tables that hold texts alone (``plain``) are looked up by the value itself."""
 
     general: Sequence[int]
-    by_value: Sequence[tuple[str, Mapping[tuple[str, Value], Sequence[int]], Sequence[int]]]
+    by_value: Sequence[tuple[str, bool, Mapping[Any, Sequence[int]], Sequence[int]]]
     by_text: Sequence[tuple[str, Sequence[tuple[str, int]], Sequence[int]]]
+
+
+class Gate(NamedTuple):
+    """The table of a kind whose patterns all name a text of one attribute, and of which nothing but
+    matches is of interest: by that text, the signals with the checks that are left."""
+
+    attribute: str
+    by_value: Mapping[Any, Sequence[tuple[Signal, FactCheck | None]]]
 
 
 class AlphaLayer:
@@ -45,6 +54,8 @@ class AlphaLayer:
         self._index = program.network
         self._patterns = program.patterns
         self._kinds: dict[str, _Kind] = {}
+        self._gates: dict[str, Gate | None] = {}
+        self._counted = {aggregate.pattern for aggregate in program.aggregates}
         self._passes: list[FactCheck | None] = [None] * len(program.patterns)
         self._refutes: list[Refutes | None] = [None] * len(program.patterns)
 
@@ -76,6 +87,38 @@ class AlphaLayer:
                 self._matched[fact] = found
         return found
 
+    def gate(self, kind: str) -> Gate | None:
+        """How facts of a kind are matched in flat form; None where it takes more than a gate."""
+        if kind not in self._gates:
+            self._gates[kind] = self._gate(kind)
+        return self._gates[kind]
+
+    def _gate(self, kind: str) -> Gate | None:
+        if kind not in self._index.alpha:
+            return Gate("kind", {})
+        table = self._prepare(self._index.alpha[kind])
+        if table.general or table.by_text or len(table.by_value) != 1 or self._defaults.get(kind):
+            return None
+        attribute, plain, by_value, _ = table.by_value[0]
+        numbers = {number for found in by_value.values() for number in found}
+        special = self._index.blocking | self._index.refutable | self._counted
+        if not plain or numbers & special:
+            return None
+        return Gate(
+            attribute,
+            {
+                value: [(("match", n), self._rest(n, attribute)) for n in found]
+                for value, found in by_value.items()
+            },
+        )
+
+    def _rest(self, number: int, attribute: str) -> FactCheck | None:
+        """The check beyond an equality that the gate has made."""
+        tests = self._patterns[number].tests
+        if len(tests) == 1 and tests[0].op == "eq" and tests[0].attribute == attribute:
+            return None
+        return self.passes(number)
+
     def signals(self, kind: str, values: Values) -> list[Signal]:
         """What the fact says of the patterns of its kind: ``unless_possible`` for those that it
         passes or may pass, ``match`` for those it passes, ``refuted`` for those it contradicts."""
@@ -84,11 +127,14 @@ class AlphaLayer:
             if kind not in self._index.alpha:
                 return []
             table = self._kinds[kind] = self._prepare(self._index.alpha[kind])
+        return self._judge(_candidates(table, values), values)
+
+    def _judge(self, candidates: Sequence[int], values: Values) -> list[Signal]:
         blocking, refutable, passes = self._index.blocking, self._index.refutable, self._passes
         possible: list[Signal] = []
         passed: list[Signal] = []
         contradicted: list[Signal] = []
-        for number in _candidates(table, values):
+        for number in candidates:
             truth = (passes[number] or self.passes(number))(values)
             if truth is True:
                 passed.append(("match", number))
@@ -106,7 +152,7 @@ class AlphaLayer:
         return _Kind(
             table.general,
             [
-                (attribute, tables, blocking({n for ns in tables.values() for n in ns}))
+                (attribute, *_keyed(tables), blocking({n for ns in tables.values() for n in ns}))
                 for attribute, tables in table.by_value.items()
             ],
             [
@@ -116,14 +162,22 @@ class AlphaLayer:
         )
 
 
+def _keyed(
+    tables: Mapping[tuple[str, Value], Sequence[int]],
+) -> tuple[bool, Mapping[Any, Sequence[int]]]:
+    if all(kind == "s" for kind, _ in tables):
+        return True, {value: numbers for (_, value), numbers in tables.items()}
+    return False, tables
+
+
 def _candidates(table: _Kind, values: Values) -> list[int]:
     found = list(table.general)
-    for attribute, by_value, unless_known in table.by_value:
+    for attribute, plain, by_value, unless_known in table.by_value:
         value = values.get(attribute)
         if value is None:
             found += unless_known
         else:
-            found += by_value.get(identity(value), _EMPTY)
+            found += by_value.get(value if plain else identity(value), _EMPTY)
     for attribute, by_text, unless_known in table.by_text:
         text = values.get(attribute)
         if text is None:

@@ -8,7 +8,7 @@ from ...facts import Fact
 from ...facts.fact import canonical
 from ..ir import Program
 from .alpha import AlphaLayer, Defaults
-from .derivation import MAX_FIRINGS, Derivation, firing_order
+from .derivation import MAX_FIRINGS, Derivation, Firing, firing_order
 from .mark_network import MarkNetwork, MarkSession, Shape
 from .run import Run
 from .slots import RulePlan, plan_rule
@@ -35,6 +35,7 @@ class DurableBackend:
         self.max_firings = max_firings
         self.alpha = AlphaLayer(program, defaults)
         self._plans: dict[int, RulePlan] = {}
+        self._derivable = {key.partition(" ")[0] for key in program.network.concluding}
         shapes = [Shape(*shape) for shape in program.network.shapes]
         self._network = (network or _durable_network)(shapes) if shapes else None
 
@@ -42,8 +43,11 @@ class DurableBackend:
         """The slots of a rule; planned when the rule is first needed."""
         plan = self._plans.get(index)
         if plan is None:
-            plan = self._plans[index] = plan_rule(self.program.rules[index])
+            plan = self._plans[index] = plan_rule(index, self.program.rules[index], self._grows)
         return plan
+
+    def _grows(self, pattern: int) -> bool:
+        return self.program.patterns[pattern].kind in self._derivable
 
     def open_session(self) -> MarkSession:
         """A session of the network. Only a program without rules has no network."""
@@ -58,13 +62,12 @@ class DurableBackend:
         run = Run(self, memory)
         try:
             for fact in canonical(facts):
-                if added := memory.add(fact):
-                    run.add(fact, *added)
+                memory.add(fact)
             capped = run.to_fixpoint()
         finally:
             run.close()
-        fired = tuple(sorted(run.fired, key=firing_order))
-        return Derivation(canonical(memory.facts), fired, capped)
+        fired = sorted((Firing(*firing) for firing in run.fired), key=firing_order)
+        return Derivation(canonical(memory.facts), tuple(fired), capped)
 
 
 def _durable_network(shapes: Sequence[Shape]) -> MarkNetwork:

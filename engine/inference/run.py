@@ -9,72 +9,71 @@ positive ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ...facts import Fact, Value
 from ..identity import identity, same
 from ..operators import compare
 from .aggregates import evaluate
-from .derivation import Firing, conclude
+from .derivation import Binding
 from .mark_network import FiringBudgetExceeded, Mark, MarkLimitExceeded, MarkSession
 from .network_index import Signal
 from .slots import RulePlan, Slot
-from .working_memory import Known, Values, WorkingMemory
+from .working_memory import Known, Token, Values, WorkingMemory
 
 if TYPE_CHECKING:
     from .durable import DurableBackend
 
-_Meaning = tuple[int, Slot, tuple[Value, ...]]
+_Meaning = tuple[RulePlan, Slot, tuple[Value, ...]]
 """What a mark stands for: a rule, one of its slots, and the values of the slot's variables."""
 
-_NO_FACT: Sequence[Known] = ((Fact("", ()), {}),)
+_NO_FACT: Sequence[Known] = ((0, {}),)
 """The candidate of the constant slot: a rule that waits for nothing is ready."""
+
+Premises = tuple[Token, ...]
 
 
 class Run:
-    """The state of one derivation in a working memory."""
+    """The state of one derivation in a working memory.
+
+    ``fired`` holds each firing (rule number, binding) once, with its premises where the run knows
+    all of them; ``reasons`` holds for each conclusion the firings that made it.
+    """
 
     def __init__(self, backend: DurableBackend, memory: WorkingMemory) -> None:
-        self.fired: dict[Firing, None] = {}
+        self.fired: dict[tuple[int, Binding], Premises | None] = {}
+        self.reasons: dict[Fact, list[tuple[RulePlan, Binding, str]]] = {}
         self._backend = backend
         self._memory = memory
-        self._rules = backend.program.rules
+        self._matches = memory.matches
+        self._first_watch = backend.program.network.first_watch
         self._session: MarkSession | None = None
-        self._watchers: dict[Signal, list[int]] = {}
-        self._live: dict[Signal, list[tuple[int, Slot]]] = {}
-        self._ready: list[list[int]] = [[] for _ in range(backend.program.strata)]
+        self._watchers: dict[Signal, list[RulePlan]] = {}
+        self._live: dict[Signal, list[tuple[RulePlan, Slot]]] = {}
+        self._ready: list[list[RulePlan]] = [[] for _ in range(backend.program.strata)]
         self._stratum = -1
-        self._agenda: list[tuple[int, Mapping[str, Value]]] = []
+        self._agenda: list[tuple[RulePlan, Binding, Premises | None]] = []
         self._outside: set[int] = set()
         self._keys: dict[tuple[str, Value], int] = {}
         self._sent: set[Mark] = set()
         self._pending: list[tuple[Mark, _Meaning]] = []
         self._meanings: dict[int, _Meaning] = {}
-        for index in backend.program.network.always_ready:
-            self._ready[self._rules[index].stratum].append(index)
-
-    def add(self, fact: Fact, values: Values, signals: Sequence[Signal]) -> None:
-        """A fact that working memory has taken up, with its signals."""
-        known = fact, values
-        for signal in signals:
-            for index, slot in self._live.get(signal, ()):
-                self._join(index, slot, known)
-        matches = self._memory.matches
-        for signal in signals:
-            if len(matches[signal]) == 1:
-                for index in self._backend.program.network.first_watch.get(signal, ()):
-                    self._wait_on(index)
-                for index in self._watchers.pop(signal, ()):
-                    self._wait_on(index)
 
     def to_fixpoint(self) -> str:
-        """Returns the cap that ended the run, or an empty text."""
+        """Derive everything from the facts in working memory. Returns the cap that ended the run,
+        or an empty text."""
+        plan = self._backend.plan
+        for index in self._backend.program.network.always_ready:
+            self._wait_on(plan(index))
+        for signal in list(self._matches):
+            for index in self._first_watch.get(signal, ()):
+                self._wait_on(plan(index))
         try:
             for stratum, ready in enumerate(self._ready):
                 self._stratum = stratum
-                for index in ready:
-                    self._activate(index)
+                for waiting in ready:
+                    self._activate(waiting)
                 if not self._to_fixpoint_of_stratum():
                     return f"stopped after {self._backend.max_firings} firings"
         except (FiringBudgetExceeded, MarkLimitExceeded) as error:
@@ -88,116 +87,127 @@ class Run:
 
     def _to_fixpoint_of_stratum(self) -> bool:
         """Whether the end was reached below the cap on firings."""
-        while True:
-            if not self._work_off_agenda():
-                return False
+        while self._work_off_agenda():
             if not self._pending:
                 return True
             for activation in self._flush().activations():
-                self._fire(*self._binding(activation.marks))
+                plan, binding = self._binding(activation.marks)
+                self._fire(plan, binding, None)
                 if not self._work_off_agenda():
                     return False
                 if self._pending:
                     self._flush()
+        return False
 
     def _work_off_agenda(self) -> bool:
-        agenda, most = self._agenda, self._backend.max_firings
-        for index, binding in agenda:  # grows while it is walked
+        most = self._backend.max_firings
+        for plan, binding, premises in self._agenda:  # grows while it is walked
             if len(self.fired) > most:
                 return False
-            self._fire(index, binding)
-        agenda.clear()
+            self._fire(plan, binding, premises)
+        self._agenda.clear()
         return len(self.fired) <= most
 
-    def _wait_on(self, index: int) -> None:
+    def _wait_on(self, plan: RulePlan) -> None:
         """Watch the next pattern without a match, or activate the rule."""
-        rule = self._rules[index]
+        rule = plan.rule
         for signal in rule.waits:
-            if signal not in self._memory.matches:
-                self._watchers.setdefault(signal, []).append(index)
+            if signal not in self._matches:
+                self._watchers.setdefault(signal, []).append(plan)
                 return
         if rule.stratum == self._stratum:
-            self._activate(index)
+            self._activate(plan)
         else:
-            self._ready[rule.stratum].append(index)
+            self._ready[rule.stratum].append(plan)
 
-    def _activate(self, index: int) -> None:
+    def _activate(self, plan: RulePlan) -> None:
         """Put a ready rule on the agenda, or hand it to the network."""
-        plan = self._backend.plan(index)
-        if not all(self._aggregate(number) is wanted for number, wanted in plan.aggregates):
-            return
+        for number, wanted in plan.aggregates:
+            if self._aggregate(number) is not wanted:
+                return
         candidates = []
+        single = True
         for slot in plan.positives:
-            if slot.signal is None:
-                candidates.append(_NO_FACT)
-                continue
-            self._live.setdefault(slot.signal, []).append((index, slot))
-            candidates.append(self._memory.matches.get(slot.signal, ()))
-        if len(candidates) == 1:
+            found = _NO_FACT
+            if slot.signal is not None:
+                if slot.grows:
+                    self._live.setdefault(slot.signal, []).append((plan, slot))
+                found = self._matches.get(slot.signal, ())
+                single = single and len(found) == 1
+            candidates.append(found)
+        if single:
+            if len(candidates) > 1:
+                self._outside.add(plan.number)
+            self._schedule(plan, [found[0] for found in candidates], plan.told)
+        elif len(candidates) == 1:
             for known in candidates[0]:
-                self._schedule(index, plan, (known,))
-        elif all(len(found) == 1 for found in candidates):
-            self._outside.add(index)
-            self._schedule(index, plan, [found[0] for found in candidates])
+                self._schedule(plan, (known,), False)
         else:
-            self._to_network(index, plan)
+            self._to_network(plan)
 
-    def _join(self, index: int, slot: Slot, known: Known) -> None:
+    def _join(self, plan: RulePlan, slot: Slot, known: Known) -> None:
         """A new candidate for a slot of an active rule."""
-        plan = self._backend.plan(index)
         if len(plan.positives) == 1:
-            self._schedule(index, plan, (known,))
-        elif index in self._outside:
-            self._outside.remove(index)
-            self._to_network(index, plan)
+            self._schedule(plan, (known,), False)
+        elif plan.number in self._outside:
+            self._outside.remove(plan.number)
+            self._to_network(plan)
         else:
-            self._send(index, slot, (known,))
+            self._send(plan, slot, (known,))
 
-    def _schedule(self, index: int, plan: RulePlan, candidates: Iterable[Known]) -> None:
+    def _schedule(self, plan: RulePlan, candidates: Sequence[Known], told: bool) -> None:
         """Put the rule on the agenda if its only candidates agree and nothing blocks them."""
-        binding: dict[str, Value] = {}
-        for slot, (_, values) in zip(plan.positives, candidates, strict=True):
-            for attribute, variable in slot.joins:
-                value = values.get(attribute)
-                if value is None or not same(binding.setdefault(variable, value), value):
-                    return
-        for slot in plan.negatives:
-            for _, values in self._blockers(slot):
-                if _agrees(slot, values, binding):
-                    return
-        self._agenda.append((index, binding))
+        binding = tuple([candidates[slot][1].get(name) for slot, name in plan.sources])
+        for slot, attribute, place in plan.checks:
+            value, bound = candidates[slot][1].get(attribute), binding[place]
+            if value is None or bound is None or not same(bound, value):
+                return
+        if None in binding or (plan.negatives and self._blocked(plan, binding)):
+            return
+        premises = tuple([fact for fact, _ in candidates]) if told else None
+        self._agenda.append((plan, binding, premises))  # type: ignore[arg-type]
+
+    def _blocked(self, plan: RulePlan, binding: Sequence[Value | None]) -> bool:
+        bound = dict(zip(plan.rule.variables, binding, strict=True))
+        return any(
+            all(
+                values.get(attribute) is not None and same(bound[variable], values[attribute])  # type: ignore[arg-type]
+                for attribute, variable in slot.joins
+            )
+            for slot in plan.negatives
+            for _, values in self._blockers(slot)
+        )
 
     def _blockers(self, slot: Slot) -> Sequence[Known]:
         """The facts that a negated slot is about."""
         mode, pattern = slot.signal or ("", 0)
         signal = (mode, pattern) if mode == "unless_possible" else ("match", pattern)
-        return self._memory.matches.get(signal, ())
+        return self._matches.get(signal, ())
 
-    def _to_network(self, index: int, plan: RulePlan) -> None:
+    def _to_network(self, plan: RulePlan) -> None:
         for slot in plan.negatives:
-            self._send(index, slot, self._blockers(slot))
+            self._send(plan, slot, self._blockers(slot))
         for slot in plan.positives:
-            known = self._memory.matches.get(slot.signal, ()) if slot.signal else _NO_FACT
-            self._send(index, slot, known)
+            self._send(plan, slot, self._matches.get(slot.signal, ()) if slot.signal else _NO_FACT)
 
     def _aggregate(self, number: int) -> bool | None:
         aggregate = self._backend.program.aggregates[number]
-        matching = self._memory.matches.get(("match", aggregate.pattern), ())
+        matching = self._matches.get(("match", aggregate.pattern), ())
         return evaluate(aggregate, [values for _, values in matching])
 
-    def _send(self, index: int, slot: Slot, candidates: Iterable[Known]) -> None:
+    def _send(self, plan: RulePlan, slot: Slot, candidates: Iterable[Known]) -> None:
         """Put marks in line for the network, each once; none for a fact that lacks a joined
         attribute or disagrees with itself."""
-        shape = self._backend.program.network.rule_shapes[index]
+        shape = self._backend.program.network.rule_shapes[plan.number]
         for _, values in candidates:
-            joined: dict[str, Value] = {}
-            if not _agrees(slot, values, joined, bind=True):
+            found = _joined(slot, values)
+            if found is None:
                 continue
-            found = tuple([values[attribute] for attribute, _ in slot.joins])
-            mark = Mark(shape, slot.number, (index, *[self._intern(value) for value in found]))
+            keys = (plan.number, *[self._intern(value) for value in found])
+            mark = Mark(shape, slot.number, keys)
             if mark not in self._sent:
                 self._sent.add(mark)
-                self._pending.append((mark, (index, slot, found)))
+                self._pending.append((mark, (plan, slot, found)))
 
     def _flush(self) -> MarkSession:
         """Feed what is in line; the negated marks of a rule stand before its positive ones."""
@@ -210,41 +220,61 @@ class Run:
             self._pending.clear()
         return self._session
 
-    def _binding(self, marks: Sequence[int]) -> tuple[int, Mapping[str, Value]]:
-        """The rule and the variables of an activation."""
+    def _binding(self, marks: Sequence[int]) -> tuple[RulePlan, Binding]:
+        """The rule of an activation and the values of its variables."""
         values: dict[str, Value] = {}
-        index = 0
         for number in marks:
-            index, slot, found = self._meanings[number]
+            plan, slot, found = self._meanings[number]
             values.update(zip((variable for _, variable in slot.joins), found, strict=True))
-        return index, values
+        return plan, tuple([values[name] for name in plan.rule.variables])
 
-    def _fire(self, index: int, values: Mapping[str, Value]) -> None:
-        rule = self._rules[index]
-        for guard in rule.guards:
-            if compare(guard.op, values[guard.left], values[guard.right]) is not True:
-                return
-        firing = Firing(index, tuple([values[name] for name in rule.variables]))
-        if firing in self.fired:
+    def _fire(self, plan: RulePlan, binding: Binding, premises: Premises | None) -> None:
+        firing = plan.number, binding
+        if firing in self.fired or (plan.rule.guards and not _guarded(plan, binding)):
             return
-        self.fired[firing] = None
-        for conclusion, constant in self._backend.plan(index).conclusions:
-            fact = constant or conclude(conclusion, values)
-            added = self._memory.add(fact)
-            if added:
-                self.add(fact, *added)
+        self.fired[firing] = premises
+        for maker in plan.conclusions:
+            fact = maker.fact or maker.make(binding)
+            known = self.reasons.get(fact)
+            if known is None:
+                self.reasons[fact] = [(plan, binding, maker.strength)]
+                self._derived(fact)
+            else:
+                known.append((plan, binding, maker.strength))
+
+    def _derived(self, fact: Fact) -> None:
+        """Take up a derived fact: join it to the active rules, wake those that watch for it."""
+        added = self._memory.add(fact)
+        if added is None:
+            return
+        values, signals = added
+        for signal in signals:
+            for plan, slot in self._live.get(signal, ()):
+                self._join(plan, slot, (fact, values))
+        for signal in signals:
+            if len(self._matches[signal]) == 1:
+                for index in self._first_watch.get(signal, ()):
+                    self._wait_on(self._backend.plan(index))
+                for plan in self._watchers.pop(signal, ()):
+                    self._wait_on(plan)
 
     def _intern(self, value: Value) -> int:
         return self._keys.setdefault(identity(value), len(self._keys))
 
 
-def _agrees(slot: Slot, values: Values, binding: dict[str, Value], bind: bool = False) -> bool:
-    """Whether a fact has the joined attributes and agrees with the binding."""
+def _guarded(plan: RulePlan, binding: Binding) -> bool:
+    values = dict(zip(plan.rule.variables, binding, strict=True))
+    guards = plan.rule.guards
+    return all(compare(g.op, values[g.left], values[g.right]) is True for g in guards)
+
+
+def _joined(slot: Slot, values: Values) -> tuple[Value, ...] | None:
+    """The values of a slot's variables; None if one is missing or two disagree."""
+    found: list[Value] = []
+    seen: dict[str, Value] = {}
     for attribute, variable in slot.joins:
         value = values.get(attribute)
-        if value is None:
-            return False
-        known = binding.setdefault(variable, value) if bind else binding.get(variable)
-        if known is None or not same(known, value):
-            return False
-    return True
+        if value is None or not same(seen.setdefault(variable, value), value):
+            return None
+        found.append(value)
+    return tuple(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...facts import Fact, Value
@@ -16,21 +16,50 @@ from .required_text import required_text
 
 class Slot(NamedTuple):
     """A literal's place in its shape. ``joins`` are (attribute, variable) in port order; port 0
-    holds the rule. A slot without signal is the constant slot of a rule that waits for nothing."""
+    holds the rule. A slot without signal is the constant slot of a rule that waits for nothing.
+    ``grows`` says whether rules may derive facts for it."""
 
     number: int
     signal: Signal | None
     joins: tuple[tuple[str, str], ...]
+    grows: bool = True
 
 
 class RulePlan(NamedTuple):
-    """The slots of one rule, the aggregates that must have the wanted truth, and what it concludes:
-    a fact where that is the same for all bindings."""
+    """How a rule runs: its slots, the aggregates that must have the wanted truth, and what it
+    concludes.
 
+    ``sources`` tells for each variable which positive slot and attribute bind it first, ``checks``
+    which others (slot, attribute, variable) must agree. ``told`` says that the candidates of the
+    slots are all that a firing rests on, so that nobody needs to look for more.
+    """
+
+    number: int
+    rule: Rule
     positives: tuple[Slot, ...]
     negatives: tuple[Slot, ...]
     aggregates: tuple[tuple[int, bool], ...]
-    conclusions: tuple[tuple[Conclusion, Fact | None], ...]
+    sources: tuple[tuple[int, str], ...]
+    checks: tuple[tuple[int, str, int], ...]
+    conclusions: tuple[Maker, ...]
+    told: bool
+
+
+class Maker(NamedTuple):
+    """What makes a conclusion: the fact where it is the same for all bindings, else the places of
+    the variables in a binding with the constants."""
+
+    fact: Fact | None
+    kind: str
+    values: tuple[tuple[str, Value | None, int], ...]
+    strength: str
+
+    def make(self, binding: Sequence[Value]) -> Fact:
+        """The fact that a binding concludes."""
+        if self.fact is not None:
+            return self.fact
+        values = [(n, v if place < 0 else binding[place]) for n, v, place in self.values]
+        return Fact(self.kind, tuple(values))  # type: ignore[arg-type]
 
 
 def crowded(rule: Rule) -> bool:
@@ -39,21 +68,61 @@ def crowded(rule: Rule) -> bool:
     return needed >= MAX_SLOTS
 
 
-def plan_rule(rule: Rule) -> RulePlan:
+def plan_rule(
+    index: int, rule: Rule, grows: Callable[[int], bool] = lambda pattern: True
+) -> RulePlan:
     """Positive and negated slots. Literals without variables beyond the slots that a shape has are
-    left to the readiness check of the driver, which they pass before any mark is sent."""
+    left to the readiness check of the driver, which they pass before any mark is sent. ``grows``
+    says of a pattern whether rules may derive facts that match it."""
     negated = [x for x in rule.literals if x.mode.startswith("unless")]
     positive = [x for x in rule.literals if x.mode in ("match", "refuted")]
     positive.sort(key=lambda x: (not x.joins, x.mode == "refuted"))
     kept = positive[: MAX_SLOTS - len(negated)]
-    slots = [Slot(i, (x.mode, x.pattern), x.joins) for i, x in enumerate(kept)]
+    slots = [Slot(i, (x.mode, x.pattern), x.joins, grows(x.pattern)) for i, x in enumerate(kept)]
     if not slots:
         slots = [Slot(0, None, ())]
     base = len(slots)
     blockers = [Slot(base + i, (x.mode, x.pattern), x.joins) for i, x in enumerate(negated)]
     aggregates = tuple((x.pattern, x.wanted) for x in rule.literals if x.mode == "aggregate")
-    conclusions = tuple((c, None if c.variables else conclude(c, {})) for c in rule.conclusions)
-    return RulePlan(tuple(slots), tuple(blockers), aggregates, conclusions)
+    sources, checks = _bound_by(rule, slots)
+    counted = len(kept) < len(positive) or bool(aggregates)
+    told = not counted and not any(slot.grows for slot in slots)
+    return RulePlan(
+        index,
+        rule,
+        tuple(slots),
+        tuple(blockers),
+        aggregates,
+        sources,
+        checks,
+        tuple(_maker(rule, conclusion) for conclusion in rule.conclusions),
+        told,
+    )
+
+
+def _bound_by(
+    rule: Rule, slots: Sequence[Slot]
+) -> tuple[tuple[tuple[int, str], ...], tuple[tuple[int, str, int], ...]]:
+    """Which slot and attribute bind each variable, and which others must agree."""
+    first: dict[str, tuple[int, str]] = {}
+    checks = []
+    for slot in slots:
+        for attribute, variable in slot.joins:
+            if variable in first:
+                checks.append((slot.number, attribute, rule.variables.index(variable)))
+            else:
+                first[variable] = slot.number, attribute
+    return tuple(first[variable] for variable in rule.variables), tuple(checks)
+
+
+def _maker(rule: Rule, conclusion: Conclusion) -> Maker:
+    values = sorted(
+        (n, None, rule.variables.index(v[0])) if isinstance(v, tuple) else (n, v, -1)
+        for n, v in conclusion.values
+    )
+    constant = all(place < 0 for _, _, place in values)
+    fact = conclude(conclusion, {}) if constant else None
+    return Maker(fact, conclusion.kind, tuple(values), conclusion.strength)
 
 
 def waits_of(rules: Sequence[Rule]) -> list[tuple[Signal, ...]]:
@@ -81,7 +150,7 @@ def index_rules(patterns: Sequence[Pattern], rules: Sequence[Rule]) -> NetworkIn
     concluding: dict[str, list[int]] = {}
     uses: dict[Signal, list[int]] = {}
     for number, rule in enumerate(rules):
-        plan = plan_rule(rule)
+        plan = plan_rule(number, rule)
         shape = _shape(plan.positives, plan.negatives)
         rule_shapes.append(shapes.setdefault(shape, len(shapes)))
         if rule.waits:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...facts import Fact
+from ...facts.fact import normal
 from .alpha import AlphaLayer, Values
 from .network_index import Signal
 
-__all__ = ["Known", "Values", "WorkingMemory"]
+__all__ = ["Known", "Token", "Values", "WorkingMemory"]
 
-Known = tuple[Fact, Values]
+Token = Fact | int
+"""A fact, or its place in a list of given facts that nobody needs as facts."""
+
+Known = tuple[Token, Values]
 """A fact and its attribute values, with the defaults of its kind."""
 
 
@@ -24,7 +29,8 @@ class WorkingMemory:
         self.alpha = alpha
         self.facts: dict[Fact, Values] = {}
         self.matches: dict[Signal, list[Known]] = {}
-        self._by_kind: dict[str, list[Known]] = {}
+        self._given: set[Fact] = set()
+        self._by_kind: dict[str, list[tuple[Fact, Values]]] = {}
         self._counted = 0
 
     def add(self, fact: Fact) -> tuple[Values, Sequence[Signal]] | None:
@@ -36,17 +42,42 @@ class WorkingMemory:
         self.file(fact, values, signals)
         return found
 
-    def file(self, fact: Fact, values: Values, signals: Sequence[Signal]) -> None:
+    def file(self, token: Token, values: Values, signals: Sequence[Signal]) -> None:
         """Put a fact under its signals."""
         matches = self.matches
         for signal in signals:
             known = matches.get(signal)
             if known is None:
-                matches[signal] = [(fact, values)]
+                matches[signal] = [(token, values)]
             else:
-                known.append((fact, values))
+                known.append((token, values))
 
-    def of_kind(self, kind: str) -> Sequence[Known]:
+    def file_flat(self, items: Sequence[Mapping[str, Any]]) -> None:
+        """Put given facts in flat JSON form, which the vocabulary has found in order, under their
+        signals. Each stands there by its place; one that says nothing leaves no trace."""
+        gate_of, matches = self.alpha.gate, self.matches
+        for place, item in enumerate(items):
+            gate = gate_of(item["kind"])
+            if gate is None:
+                self._file_one(place, item)
+                continue
+            for signal, check in gate.by_value.get(item.get(gate.attribute), ()):
+                if check is None or check(item) is True:
+                    known = matches.get(signal)
+                    if known is None:
+                        matches[signal] = [(place, item)]
+                    else:
+                        known.append((place, item))
+
+    def _file_one(self, place: int, item: Mapping[str, Any]) -> None:
+        given = [(n, normal(v)) for n, v in item.items() if n not in ("kind", "provenance")]
+        fact = Fact(item["kind"], tuple(sorted(given)))
+        if fact not in self._given:  # a count must not see it twice
+            self._given.add(fact)
+            values, signals = self.alpha.match(fact)
+            self.file(place, values, signals)
+
+    def of_kind(self, kind: str) -> Sequence[tuple[Fact, Values]]:
         """The facts of one kind."""
         if self._counted < len(self.facts):
             self._by_kind = {}
