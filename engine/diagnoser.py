@@ -29,6 +29,7 @@ from .knowledge_base import VERSION, KnowledgeBase
 from .plan import Planner
 from .report import Diagnosis, Report, RuledOut
 from .screening import Finding, Screening, screen_slowly
+from .session import Session
 from .why_not import WhyNot, nearest
 from .why_not import plain as way_plain
 
@@ -85,9 +86,14 @@ class Diagnoser:
         """The report on a set of facts. ``problems`` of gathering them are passed on."""
         return Consultation(self, facts).report(problems)
 
-    def consult(self, facts: Iterable[Fact]) -> Consultation:
-        """The facts with everything that can be asked about them: report, why-not, derivations."""
-        return Consultation(self, facts)
+    def consult(self, facts: Iterable[Fact], memory: WorkingMemory | None = None) -> Consultation:
+        """The facts with everything that can be asked about them: report, why-not, derivations. A
+        ``memory`` that holds the facts already is used up."""
+        return Consultation(self, facts, memory)
+
+    def session(self, facts: Iterable[Fact] = ()) -> Session:
+        """A set of facts that will grow and change."""
+        return Session(self, facts)
 
     def screen(self, items: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
         """Which diagnoses hold for facts in flat JSON form, how sure, and on which of them; the
@@ -99,11 +105,12 @@ class Diagnoser:
         """What changes if facts are added; a fact about the same key replaces the known one."""
         before = canonical(facts)
         changed = tuple(change)
-        kept = [fact for fact in before if not any(self._replaces(new, fact) for new in changed)]
+        kept = [fact for fact in before if not any(self.replaces(new, fact) for new in changed)]
         old, new = self.diagnose(before), self.diagnose([*kept, *changed])
         return _difference(old, new)
 
-    def _replaces(self, new: Fact, old: Fact) -> bool:
+    def replaces(self, new: Fact, old: Fact) -> bool:
+        """Whether a fact is about the same thing as another of which only one can hold."""
         kind = self.base.vocabulary.kinds[new.kind]
         if new.kind != old.kind or not kind.functional:
             return False
@@ -113,11 +120,13 @@ class Diagnoser:
 class Consultation:
     """One set of facts, derived once, and the questions about it."""
 
-    def __init__(self, doctor: Diagnoser, facts: Iterable[Fact]) -> None:
+    def __init__(
+        self, doctor: Diagnoser, facts: Iterable[Fact], memory: WorkingMemory | None = None
+    ) -> None:
         self._base = doctor.base
         self._doctor = doctor
         given = canonical(facts)
-        memory = WorkingMemory(doctor.alpha)
+        memory = WorkingMemory(doctor.alpha) if memory is None else memory
         self.derivation: Derivation = doctor.backend.derive(given, memory)
         self.facts = self.derivation.facts
         self.evaluator = Evaluator(self._base.program, memory)

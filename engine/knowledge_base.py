@@ -50,12 +50,7 @@ class KnowledgeBase(NamedTuple):
         An overlay folder may hold knowledge files and a ``vocabulary/`` folder. Raises
         :class:`ModelMedicError` (MM2xx) with all problems if the knowledge does not load.
         """
-        knowledge = read_raw(SHIPPED_KNOWLEDGE, tests=False) if shipped else []
-        vocabulary = read_raw(SHIPPED_VOCABULARY)
-        for folder in overlays:
-            for name, raw in read_raw(folder, tests=False):
-                is_vocabulary = "/vocabulary/" in name
-                (vocabulary if is_vocabulary else knowledge).append((name, raw))
+        vocabulary, knowledge = _read(overlays, shipped)
         digest = digest_of([*vocabulary, *knowledge])
         names = tuple(str(folder) for folder in overlays)
         if cache is not None and (loaded := _cached(cache, digest, names)):
@@ -112,6 +107,25 @@ class KnowledgeBase(NamedTuple):
         """The whole catalogue entry; a bare one for an id that is not there."""
         known: Mapping[str, Any] | None = self.catalogue["diagnoses"].get(diagnosis)
         return known or _UNLISTED | self.summary(diagnosis)._asdict()
+
+
+def content_digest(overlays: Sequence[Path] = ()) -> str:
+    """The digest that :meth:`KnowledgeBase.load` would give, without compiling anything."""
+    vocabulary, knowledge = _read(overlays)
+    return digest_of([*vocabulary, *knowledge])
+
+
+def _read(
+    overlays: Sequence[Path], shipped: bool = True
+) -> tuple[list[tuple[str, bytes]], list[tuple[str, bytes]]]:
+    """The files of the vocabulary and those of the knowledge."""
+    knowledge = read_raw(SHIPPED_KNOWLEDGE, tests=False) if shipped else []
+    vocabulary = read_raw(SHIPPED_VOCABULARY)
+    for folder in overlays:
+        for name, raw in read_raw(folder, tests=False):
+            is_vocabulary = "/vocabulary/" in name
+            (vocabulary if is_vocabulary else knowledge).append((name, raw))
+    return vocabulary, knowledge
 
 
 def _cached(folder: Path, digest: str, overlays: tuple[str, ...]) -> KnowledgeBase | None:

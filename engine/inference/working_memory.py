@@ -52,6 +52,24 @@ class WorkingMemory:
             else:
                 known.append((token, values))
 
+    def copy(self) -> WorkingMemory:
+        """Another memory with the same facts, to derive in."""
+        other = WorkingMemory(self.alpha)
+        other.facts = dict(self.facts)
+        other.matches = {signal: list(known) for signal, known in self.matches.items()}
+        return other
+
+    def forget(self, fact: Fact) -> None:
+        """Take a fact out again. Raises KeyError if it is not there."""
+        values = self.facts.pop(fact)
+        self._counted = -1
+        for signal in self.alpha.match(fact)[1]:
+            left = [known for known in self.matches[signal] if known != (fact, values)]
+            if left:
+                self.matches[signal] = left
+            else:
+                del self.matches[signal]
+
     def file_flat(self, items: Sequence[Mapping[str, Any]]) -> None:
         """Put given facts in flat JSON form, which the vocabulary has found in order, under their
         signals. Each stands there by its place; one that says nothing leaves no trace."""
@@ -79,7 +97,7 @@ class WorkingMemory:
 
     def of_kind(self, kind: str) -> Sequence[tuple[Fact, Values]]:
         """The facts of one kind."""
-        if self._counted < len(self.facts):
+        if self._counted != len(self.facts):
             self._by_kind = {}
             for fact, values in self.facts.items():
                 self._by_kind.setdefault(fact.kind, []).append((fact, values))

@@ -1,0 +1,62 @@
+"""Knowledge that may change while a service runs: the last good one stays in use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Literal
+
+from ..facts import ModelMedicError
+from .diagnoser import Diagnoser
+from .knowledge_base import KnowledgeBase, content_digest
+
+
+class LiveDiagnoser:
+    """A diagnoser that follows its knowledge folders. Threads may share it.
+
+    >>> live = LiveDiagnoser()
+    >>> live.refresh()
+    False
+    >>> live.current.diagnose([]).status
+    'clear'
+    """
+
+    def __init__(
+        self,
+        overlays: Sequence[Path] = (),
+        *,
+        engine: Literal["auto", "durable", "reference"] = "auto",
+        cache: Path | None = None,
+    ) -> None:
+        """Loads the knowledge; raises :class:`ModelMedicError` if there is none to start with."""
+        self._overlays = tuple(overlays)
+        self._engine = engine
+        self._cache = cache
+        self._lock = Lock()
+        self._refused: str | None = None
+        self.problem: ModelMedicError | None = None
+        self.current = Diagnoser.load(self._overlays, engine=engine, cache=cache)
+
+    def refresh(self) -> bool:
+        """Take up changed knowledge; call it as often as changes shall be seen. Whether
+        :attr:`current` is a new one. Knowledge that does not load leaves the last good one in use,
+        and :attr:`problem` says what is wrong with it until it is mended.
+
+        A report that is under way keeps the knowledge that it began with.
+        """
+        with self._lock:
+            digest = ""
+            try:
+                digest = content_digest(self._overlays)
+                if digest == self._refused:
+                    return False  # known to be bad
+                changed = digest != self.current.base.digest
+                if changed:
+                    base = KnowledgeBase.load(self._overlays, cache=self._cache)
+                    self.current = Diagnoser.of(base, self._engine)
+            except ModelMedicError as error:
+                self.problem, self._refused = error, digest or None
+                return False
+            self.problem, self._refused = None, None
+            return changed
