@@ -19,8 +19,12 @@ from .outcome import Outcome
 
 HEAD = 65_536
 """Bytes of a file that recognisers see."""
+_GZIP = b"\x1f\x8b"
+_READ_PACKED = frozenset({"profile", "metrics", "dataset", "transcript", "checkpoints", "log"})
 MAX_FILES = 5_000
 MAX_DEPTH = 12
+MAX_TRIOS = 8
+"""Merged models of a folder that are compared with their base."""
 _SKIPPED = frozenset(
     {"__pycache__", "node_modules", "site-packages", "venv", "env", ".tox", ".nox", "wandb"}
 )
@@ -46,7 +50,8 @@ class Artefact(NamedTuple):
 TABLE = (
     Artefact("run", "run folder of the cookbook", "metrics:looks_like_metrics",
              "metrics:gather_metrics", True,
-             ("metrics.jsonl", "timing_spans.jsonl", "config.json", "checkpoints.jsonl")),
+             ("metrics.jsonl", "metrics.jsonl.gz", "timing_spans.jsonl", "timing_spans.jsonl.gz",
+              "config.json", "checkpoints.jsonl")),
     Artefact("experiment", "experiment folder of a port check", "experiment:looks_like_experiment",
              "experiment:gather_experiment", True,
              ("model_tree/", "tests/", "patches/", "component_mapping.json",
@@ -66,13 +71,19 @@ TABLE = (
              "profiles:gather_profile", together=True),
     Artefact("metrics", "metrics", "metrics:looks_like_metrics", "metrics:gather_metrics"),
     Artefact("dataset", "training data", "dataset:looks_like_dataset", "dataset:gather_dataset"),
+    Artefact("transcript", "transcript of calls", "transcripts:looks_like_transcripts",
+             "transcripts:gather_transcripts"),
     Artefact("freeze", "list of packages", "artefacts:looks_like_freeze",
              "artefacts:gather_freeze"),
+    Artefact("modeling", "modeling file", "modeling:looks_like_modeling",
+             "modeling:gather_modeling", together=True),
+    Artefact("structure", "model tree", "structure:looks_like_tree", "structure:gather_trees",
+             together=True),
     Artefact("script", "training script", "script.probe:looks_like_script",
              "script.probe:gather_script"),
+    Artefact("log", "log or traceback", "logs:looks_like_log", "artefacts:gather_log"),
     Artefact("checkpoints", "list of checkpoints", "checkpoint_paths:looks_like_checkpoints",
              "checkpoint_paths:gather_checkpoints"),
-    Artefact("log", "log or traceback", "logs:looks_like_log", "logs:gather_logs"),
 )  # fmt: skip
 
 
@@ -125,16 +136,35 @@ def gather_unit(unit: Unit, vocabulary: Vocabulary) -> Outcome:
 
 def gather_found_weights(paths: Sequence[Path], vocabulary: Vocabulary) -> Outcome:
     """Weights: which folder is the base, the adapter and the merged model follows from them."""
-    from .weights.gathering import gather_weights, sort_weight_folders
+    from .weights.gathering import gather_weights, trios
 
-    folders = sort_weight_folders(list(paths))
-    if not any(folders):
+    found = trios(paths)
+    if not found:
         hint = "download or save the weights again"
         text = "no tensor can be read here: the safetensors files are damaged or empty"
         return Outcome(
             problems=tuple(Problem("MM439", text, Location(str(p)), hint) for p in paths)
         )
-    return gather_weights(folders, vocabulary)
+    outcomes = [gather_weights(trio, vocabulary) for trio in found[:MAX_TRIOS]]
+    problems = tuple(problem for outcome in outcomes for problem in outcome.problems)
+    if len(found) > MAX_TRIOS:
+        text = f"{len(found)} merged models; the first {MAX_TRIOS} are compared"
+        where = Location(str(found[MAX_TRIOS].merged))
+        problems += (Problem("MM442", text, where, "name base, adapter and one merged model"),)
+    return Outcome(tuple(fact for outcome in outcomes for fact in outcome.facts), problems)
+
+
+def gather_log(path: Path, vocabulary: Vocabulary) -> Outcome:
+    """A log, and the checkpoints that it names."""
+    from .checkpoint_paths import gather_checkpoints, looks_like_checkpoints
+    from .logs import gather_logs
+
+    outcome = gather_logs(path, vocabulary)
+    head = _head(path, False, [])
+    if head is None or not looks_like_checkpoints(path, head):
+        return outcome
+    named = gather_checkpoints(path, vocabulary)
+    return Outcome(outcome.facts + named.facts, outcome.problems + named.problems)
 
 
 def looks_like_freeze(path: Path, head: bytes) -> bool:
@@ -150,7 +180,7 @@ def gather_freeze(path: Path, vocabulary: Vocabulary) -> Outcome:
     """The packages of a freeze or lock file."""
     from .environment import gather_environment
 
-    return gather_environment(vocabulary, freeze=path, environ={})
+    return gather_environment(vocabulary, freeze=path)
 
 
 def _walk(paths: Sequence[Path], problems: list[Problem]) -> Iterator[tuple[Artefact, Path]]:
@@ -223,8 +253,21 @@ def _of_folder(path: Path) -> Artefact | None:
 
 
 def _of_file(path: Path, head: bytes) -> Artefact | None:
-    rows = (a for a in TABLE if a.name != "run")  # "metrics" reads the same in single files
+    rows = [a for a in TABLE if a.name != "run"]  # "metrics" reads the same in single files
+    if head.startswith(_GZIP):
+        head = _unpacked(head)
+        rows = [a for a in rows if a.name in _READ_PACKED]
     return next((a for a in rows if _function(a.recogniser)(path, head)), None)
+
+
+def _unpacked(head: bytes) -> bytes:
+    """The start of what a packed file holds; empty where it is damaged."""
+    import zlib
+
+    try:
+        return zlib.decompressobj(31).decompress(head, HEAD)
+    except zlib.error:
+        return b""
 
 
 def _head(path: Path, named: bool, problems: list[Problem]) -> bytes | None:

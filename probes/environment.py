@@ -12,6 +12,7 @@ from typing import Any
 
 from ..facts.kinds import Vocabulary
 from ..facts.problems import Location, ModelMedicError, Problem
+from .neuron_machine import add_disk_space, add_machine, add_release, uses_neuron
 from .outcome import Collector, Outcome
 
 # Packages whose version can explain a failure of training, sampling, export or porting. Add a name
@@ -28,7 +29,7 @@ CORE_PACKAGES = (
     "vllm", "sglang", "wandb", "modal",
     # AWS Neuron
     "neuronx-distributed", "neuronx-distributed-inference", "torch-neuronx", "torch-xla",
-    "libneuronxla", "neuronx-cc", "nki",
+    "libneuronxla", "neuronx-cc", "nki", "optimum-neuron", "vllm-neuron", "lm-eval", "matplotlib",
     # installers: they explain how the rest came to be
     "pip", "setuptools", "uv",
 )  # fmt: skip
@@ -36,7 +37,8 @@ CORE_PACKAGES = (
 # Packages whose absence says something; the others are simply not listed.
 EXPECTED_PACKAGES = frozenset({
     "tinker", "tinker-cookbook", "tml-renderers", "torch", "torchvision", "transformers",
-    "neuronx-distributed", "neuronx-distributed-inference", "torch-neuronx", "neuronx-cc",
+    "neuronx-distributed", "neuronx-distributed-inference", "torch-neuronx", "neuronx-cc", "numpy",
+    "matplotlib",
 })  # fmt: skip
 
 # Variables that the SDK, the cookbook, their transports and the Neuron stack read.
@@ -56,7 +58,8 @@ RELEVANT_VARIABLES = (
     "NEURON_RT_EXEC_TIMEOUT", "NEURON_RT_RESET_CORES", "NEURON_RT_VIRTUAL_CORE_SIZE",
     "NEURON_LOGICAL_NC_CONFIG", "NEURON_CC_FLAGS", "NEURON_COMPILE_CACHE_URL",
     "NEURON_PLATFORM_TARGET_OVERRIDE", "NEURON_SKIP_EFA_AFFINITY", "XLA_USE_BF16",
-    "XLA_DOWNCAST_BF16", "XLA_FLAGS",
+    "XLA_DOWNCAST_BF16", "XLA_FLAGS", "NXD_CPU_MODE", "WORLD_SIZE", "RANK", "LOCAL_RANK",
+    "MASTER_ADDR", "MASTER_PORT", "FI_EFA_FORK_SAFE",
     "PYTHONPATH", "PYTHONHOME", "PYTHONHASHSEED", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH",
 )  # fmt: skip
 # Transports read these in lower case as well.
@@ -73,6 +76,11 @@ def gather_environment(
     freeze: Path | None = None,
     all_packages: bool = False,
     environ: Mapping[str, str] | None = None,
+    neuron: bool = False,
+    neuron_ls: bool = False,
+    model: Path | None = None,
+    folder: Path | None = None,
+    root: Path = Path("/"),
 ) -> Outcome:
     """The ``package``, ``python``, ``platform`` and ``env_var`` facts of an environment.
 
@@ -82,8 +90,12 @@ def gather_environment(
     false; a file shows that only if it lists everything installed. ``environ`` holds the variables;
     by default those of this process, and none for a file, which may come from another machine.
 
-    Never raises on bad input. Problems: MM420 to MM425 about the interpreter, MM430 to MM435 about
-    the file.
+    Where there is anything of Neuron (or ``neuron`` says that there should be), ``neuron_machine``
+    and ``system_package`` facts follow, read from the files below ``root``; ``neuron_ls`` also runs
+    that tool. ``folder`` (of an experiment) and ``model`` (its weights) give the ``disk_space``.
+
+    Never raises on bad input. Problems: MM420 to MM425 about the interpreter, MM426 and MM427
+    about the machine, MM430 to MM435 about the file.
     """
     if python is not None and freeze is not None:
         hint = "they are two environments: ask for them one after the other"
@@ -99,7 +111,25 @@ def gather_environment(
     except ModelMedicError as error:
         return Outcome(problems=error.problems)
     variables = _variables(vocabulary, environ) if environ is not None else Outcome()
-    return Outcome(found.facts + variables.facts, found.problems + variables.problems)
+    collector = Collector(vocabulary, _SOURCE, "measured" if freeze is None else "inferred")
+    versions = _versions(found)
+    if freeze is not None:
+        add_release(collector, str(freeze), versions)
+    elif neuron or neuron_ls or uses_neuron(versions, root):
+        add_machine(collector, versions, root=root, ask_tool=neuron_ls)
+    if folder is not None or model is not None:
+        add_disk_space(collector, folder or Path("."), model)
+    parts = (found, variables, collector.outcome())
+    return Outcome(
+        tuple(fact for part in parts for fact in part.facts),
+        tuple(problem for part in parts for problem in part.problems),
+    )
+
+
+def _versions(found: Outcome) -> dict[str, str]:
+    """Name -> version of the packages that are there."""
+    plain = (fact.plain() for fact in found.facts if fact.kind == "package")
+    return {str(p["name"]): str(p["version"]) for p in plain if p.get("version")}
 
 
 def _from_interpreter(vocabulary: Vocabulary, python: Path | None, everything: bool) -> Outcome:

@@ -34,7 +34,7 @@ def ask_interpreter(
     executable = find_interpreter(path)
     question = json.dumps({"names": list(names), "everything": everything})
     command = [str(executable), "-I", interpreter_report.__file__, question]
-    ran = _run(command, timeout_s)
+    ran = run_limited(command, timeout_s)
     where = Location(str(path))
     if ran.timed_out:
         raise _error(
@@ -74,14 +74,18 @@ def find_interpreter(path: Path) -> Path:
     return Path(command)
 
 
-class _Ran(NamedTuple):
+class Ran(NamedTuple):
+    """What a program left: exit status, both outputs, and whether its time ran out."""
+
     code: int
     out: str
     err: str
     timed_out: bool
 
 
-def _run(command: list[str], timeout_s: float) -> _Ran:
+def run_limited(command: list[str], timeout_s: float) -> Ran:
+    """Run a program to its end or until ``timeout_s``; its whole group is ended then, or once it
+    has said more than MAX_BYTES. Raises :class:`ModelMedicError` (MM421) where it cannot start."""
     try:
         process = subprocess.Popen(
             command,
@@ -112,7 +116,7 @@ def _run(command: list[str], timeout_s: float) -> _Ran:
             kill_group(process)
             reader.join(1)
     out, err = (b"".join(text).decode("utf-8", "replace") for text in texts)
-    return _Ran(process.wait(), out, err, timed_out)
+    return Ran(process.wait(), out, err, timed_out)
 
 
 def _read(process: subprocess.Popen[bytes], stream: IO[bytes], into: list[bytes]) -> None:

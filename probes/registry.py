@@ -21,13 +21,16 @@ _PROBES = {
     "checkpoint": "checkpoint_paths:gather_checkpoints",
     "dataset": "dataset:gather_dataset",
     "metrics": "metrics:gather_metrics",
+    "modeling": "modeling:gather_modeling",
     "profile": "profiles:gather_profile",
     "script": "script:gather_script",
     "renderer": "renderer:gather_renderer",
     "serialization": "serialization:gather_serialization",
     "service": "service:gather_service",
     "watch": "watch_facts:gather_watch",
+    "structure": "structure:gather_structure",
     "tensors": "tensors:gather_tensors",
+    "transcripts": "transcripts:gather_transcripts",
     "weights": "weights:gather_weights",
 }
 

@@ -7,13 +7,24 @@ every tested composite that contains it fails too, and spike-like if one of them
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .components import Component, contains
-from .reading import Folder, entries, part, text_of
+from .reading import Folder, entries, part, size, text_of
 
 NAME = "results/stage3.json"
 _PATTERNS = ("step", "spike", "error")
+# Which suspects come first, among those that contain no failing part.
+_ORDER = ("step", "unknown", "spike")
+
+
+class Suspect(NamedTuple):
+    """A failing component: its place among the suspects, how its error goes on, and whether a
+    failing part of it accounts for it."""
+
+    rank: int
+    shape: str
+    accounted: bool
 
 
 def shape_of(component: Component, rows: Sequence[Component], limit: float) -> str:
@@ -26,17 +37,20 @@ def shape_of(component: Component, rows: Sequence[Component], limit: float) -> s
     return "step" if all(row.failed(limit) for row in around) else "spike"
 
 
-def add_faults(folder: Folder, rows: Sequence[Component], limit: float) -> None:
-    """Add one ``fault`` fact for each failing component, in Stage 2 order."""
+def add_faults(folder: Folder, rows: Sequence[Component], limit: float) -> dict[str, float | None]:
+    """Add one ``fault`` fact for each failing component, in Stage 2 order. Returns the R-ratios
+    that Stage 3 saw, by component."""
     scripted, primary = _script(folder)
     known = {row.name for row in rows}
+    suspects = rank(rows, limit)
     order = 0
     for row in rows:
         said = scripted.get(row.name)
+        suspect = suspects.get(row.name)
         # A test that could not run is a fault of the test; stage3.json lists it all the same.
-        if not (row.failed(limit) and row.status != "error") and said is None:
+        if suspect is None and said is None:
             continue
-        shape = shape_of(row, rows, limit) if row.failed(limit) else "unknown"
+        shape = suspect.shape if suspect else "unknown"
         order += shape == "step"
         folder.collector.add(
             "fault",
@@ -45,6 +59,8 @@ def add_faults(folder: Folder, rows: Sequence[Component], limit: float) -> None:
             shape=shape,
             r_ratio=row.r_ratio,
             index=row.place,
+            rank=suspect.rank if suspect else None,
+            accounted=suspect.accounted if suspect else None,
             step_order=order if shape == "step" else None,
             source_paths=", ".join(row.source) or None,
             target_paths=", ".join(row.target) or None,
@@ -55,6 +71,25 @@ def add_faults(folder: Folder, rows: Sequence[Component], limit: float) -> None:
         said = _said(scripted[name], primary == name)
         folder.collector.add("fault", folder.place(NAME), component=name, shape="unknown",
                              table="components", **said)  # fmt: skip
+    return {name: size(row.get("r_ratio")) for name, row in scripted.items()}
+
+
+def rank(rows: Sequence[Component], limit: float) -> dict[str, Suspect]:
+    """The failing components by name: steps first, then those that nothing tested contains, then
+    spikes, and composites that contain a failing part last; each group in the order of the rows.
+    The size of the ratio does not count: a composite adds up the errors of its parts."""
+    failing = [row for row in rows if row.failed(limit) and row.status != "error"]
+    found = []
+    for row in failing:
+        shape = shape_of(row, rows, limit)
+        parts = sum(contains(row, other) for other in failing)
+        found.append((parts, _ORDER.index(shape), row.place, row.name, shape))
+    # Whatever contains a failing part contains more of them than that part does.
+    found.sort(key=lambda item: (item[0], item[1] if not item[0] else 0, item[2]))
+    return {
+        name: Suspect(at, shape, parts > 0)
+        for at, (parts, _, _, name, shape) in enumerate(found, 1)
+    }
 
 
 def _script(folder: Folder) -> tuple[dict[str, dict[str, Any]], str | None]:

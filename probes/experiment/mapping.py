@@ -12,7 +12,7 @@ from .trees import MAX_MODULES, Tree, strip
 
 NAME = "component_mapping.json"
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
-_PROBLEMS = ("entry-shape", "undefined-variable", "size-mismatch", "unknown-path",
+_PROBLEMS = ("entry-shape", "undefined-variable", "size-mismatch", "duplicate", "unknown-path",
              "unmapped-source", "unmapped-target")  # fmt: skip
 _EXAMPLES = 5
 
@@ -25,19 +25,23 @@ class Pair(NamedTuple):
 
 
 class PathMapping(NamedTuple):
-    """The mapping: expanded ``pairs``, written (unexpanded) ``entries`` and paths with reasons."""
+    """The mapping: expanded ``pairs``, written (unexpanded) ``entries`` and paths with reasons.
+    ``complete`` says whether it accounts for every module; None where a tree is missing."""
 
     pairs: tuple[Pair, ...] = ()
     entries: tuple[Pair, ...] = ()
     reasoned: frozenset[str] = frozenset()
+    complete: bool | None = None
 
 
-def read_mapping(folder: Folder, source: Tree | None, target: Tree | None) -> PathMapping | None:
+def read_mapping(
+    folder: Folder, source: Tree | None, target: Tree | None, name: str = NAME
+) -> PathMapping | None:
     """Read the mapping and add its ``mapping_check`` facts. None where it cannot be used."""
-    found = folder.json(NAME)
+    found = folder.json(name)
     if found is None:
-        if NAME in folder.unreadable:
-            folder.collector.add("mapping_check", folder.place(NAME), problem="unreadable",
+        if name in folder.unreadable:
+            folder.collector.add("mapping_check", folder.place(name), problem="unreadable",
                                  present=True)  # fmt: skip
         return None
     wrong: dict[str, list[str]] = {name: [] for name in _PROBLEMS}
@@ -51,8 +55,11 @@ def read_mapping(folder: Folder, source: Tree | None, target: Tree | None) -> Pa
     mapping = _mapping(rows[:MAX_ENTRIES], found, wrong)
     if source is not None and target is not None:
         _cover(mapping, source, target, wrong)
+        mapping = mapping._replace(
+            complete=not (wrong["unmapped-source"] or wrong["unmapped-target"])
+        )
     unknown = source is None or target is None
-    _report(folder, wrong, ("unknown-path", "unmapped-source", "unmapped-target") * unknown)
+    _report(folder, name, wrong, ("unknown-path", "unmapped-source", "unmapped-target") * unknown)
     return mapping
 
 
@@ -78,6 +85,7 @@ def _mapping(
         if not missing:
             room = max(0, MAX_MODULES - len(pairs))
             pairs.extend(itertools.islice(_expand(sides, used, variables), room))
+    wrong["duplicate"].extend(_twice(pairs))
     reasons = found.get("reasoning")
     texts = [side for side in reasons.values() if isinstance(side, dict)] \
         if isinstance(reasons, dict) else []  # fmt: skip
@@ -87,6 +95,19 @@ def _mapping(
         for pair in itertools.islice(_expand(((path,), ()), used, variables), MAX_ENTRIES):
             reasoned.update(pair.source)
     return PathMapping(tuple(pairs), tuple(written), frozenset(reasoned))
+
+
+def _twice(pairs: Sequence[Pair]) -> Iterator[str]:
+    """Paths that more than one entry has on the same side."""
+    for number, side in enumerate(("source", "target")):
+        seen: set[str] = set()
+        told: set[str] = set()
+        for pair in pairs:
+            for path in dict.fromkeys(pair[number]):
+                if path in seen and path not in told:
+                    told.add(path)
+                    yield f"{side}: {path or 'model'}"
+                seen.add(path)
 
 
 def _is_pair(row: Any) -> bool:
@@ -140,14 +161,14 @@ def _uncovered(tree: Tree, paths: set[str], reasoned: frozenset[str]) -> list[st
     return open_leaves
 
 
-def _report(folder: Folder, wrong: dict[str, list[str]], unknown: Sequence[str]) -> None:
+def _report(folder: Folder, name: str, wrong: dict[str, list[str]], unknown: Sequence[str]) -> None:
     for problem in _PROBLEMS:
         if problem in unknown:
             continue
         found = wrong[problem]
         folder.collector.add(
             "mapping_check",
-            folder.place(NAME),
+            folder.place(name),
             problem=problem,
             present=bool(found),
             count=len(found),

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location
 from ..outcome import Collector, Outcome
-from . import components, divergences, end_to_end, faults, smoke, stages
+from . import components, divergences, end_to_end, faults, inputs, patches, smoke, stages
 from .benchmarks import read_benchmarks
+from .component_tests import add_coverage, add_tests
 from .limits import read_limits
 from .mapping import read_mapping
 from .reading import Folder, entries
 from .structure import add_differences
-from .tests_folder import FoundTests, read_tests
+from .tests_folder import read_tests
 from .trees import Tree, read_tree
 
 _OPEN_ENTRY = re.compile(r"\b(pending|deferred|tbd|todo)\b", re.IGNORECASE)
-_GUARD = re.compile(r"\b_patched\b")
 
 
 def gather_experiment(
@@ -57,28 +58,30 @@ def gather_experiment(
     found = smoke.read_smoke(folder)
     rows = components.read_components(folder, mapping)
     components.add_components(folder, rows, limits.tau_r)
-    _add_tests(folder, rows, tests)
-    faults.add_faults(folder, rows, limits.tau_r)
+    add_tests(folder, rows, tests, target)
+    add_coverage(folder, rows, tests, mapping)
+    before = faults.add_faults(folder, rows, limits.tau_r)
     verdict = end_to_end.read_end_to_end(folder, limits)
     passed = read_benchmarks(folder)
-    _add_run(folder, found)
-    _add_patches(folder)
+    _add_run(folder, found, inputs.add_inputs(folder))
     stages.add_files(folder)
-    _add_states(folder, found, rows, verdict, passed, use_times)
+    states = _states(folder, found, rows, verdict, passed)
+    times = stages.times_of(folder, states, use_times)
+    stages.add_states(folder, states, times)
+    patches.add_patches(folder, rows, before, limits.tau_r, bool(times))
     return collector.outcome()
 
 
-def _add_states(
+def _states(
     folder: Folder,
     found: smoke.Smoke | None,
     rows: list[components.Component],
     verdict: end_to_end.Verdict,
     passed: bool | None,
-    use_times: bool | None,
-) -> None:
+) -> list[stages.State]:
     stage2 = stages.component_state(folder, rows)
     patched = stages.patch_state(folder, stage2)
-    states = [
+    return [
         stages.scaffold(folder),
         stages.smoke_state(folder, found),
         stage2,
@@ -87,7 +90,6 @@ def _add_states(
         *stages.end_states(folder, verdict),
         stages.benchmark_state(folder, passed),
     ]
-    stages.add_states(folder, states, use_times)
 
 
 def _add_layers(folder: Folder, source: Tree | None, target: Tree | None) -> None:
@@ -97,17 +99,8 @@ def _add_layers(folder: Folder, source: Tree | None, target: Tree | None) -> Non
                                  count=tree.layers())  # fmt: skip
 
 
-def _add_tests(folder: Folder, rows: list[components.Component], tests: FoundTests) -> None:
-    """Whether each tested component has a device-algorithm test beside it."""
-    for row in rows:
-        name = components.normal_name(row.name)
-        if name in tests.device:
-            folder.collector.add("component_test", folder.place("tests"), component=row.name,
-                                 device_test=True)  # fmt: skip
-
-
-def _add_run(folder: Folder, found: smoke.Smoke | None) -> None:
-    """Stack and revision, by the signs that only one of them leaves."""
+def _add_run(folder: Folder, found: smoke.Smoke | None, settings: dict[str, Any]) -> None:
+    """Stack and revision, by the signs that only one of them leaves, else by the settings."""
     forced = folder.json(end_to_end.NAME) or {}
     rows = [row for row in entries(folder.json(components.NAME), "results")
             if isinstance(row, dict)]  # fmt: skip
@@ -120,19 +113,12 @@ def _add_run(folder: Folder, found: smoke.Smoke | None) -> None:
         revision = "older"
     elif any("sigma_ratio" in row for row in rows):
         revision = "current"
+    stack = stack or inputs.stack_of(settings)
+    degree = inputs.degree_of(settings)
     report = folder.text("EQUIVALENCE_REPORT.md")
     state = None
     if report:
         state = "pending" if _OPEN_ENTRY.search(report) else "complete"
-    if stack or revision or state:
-        folder.collector.add("port_run", str(folder.root), target_stack=stack,
+    if stack or revision or state or degree:
+        folder.collector.add("port_run", str(folder.root), target_stack=stack, tp_degree=degree,
                              script_revision=revision, report=state)  # fmt: skip
-
-
-def _add_patches(folder: Folder) -> None:
-    for name in folder.names("patches", ".py"):
-        text = folder.text(name) or ""
-        if name.endswith("/__init__.py"):
-            continue
-        guarded = True if _GUARD.search(text) else None
-        folder.collector.add("patch_state", folder.place(name), name=name, guarded=guarded)

@@ -26,6 +26,9 @@ _COMMON_NAMES = (
     "EQUIVALENCE_REPORT.md",
 )
 
+# The folders of an experiment that has just been set up.
+_FOLDERS = ("results", "tests", "patches")
+
 
 def looks_like_experiment(path: Path, head: bytes = b"") -> bool:
     """Whether ``path`` is a folder with files of the workflow; ``head`` is not used (folders
@@ -34,6 +37,8 @@ def looks_like_experiment(path: Path, head: bytes = b"") -> bool:
         if head or not path.is_dir():
             return False
         if any((path / name).is_file() for name in _OWN_NAMES):
+            return True
+        if (path / "model_tree").is_dir() and any((path / name).is_dir() for name in _FOLDERS):
             return True
         return sum((path / name).is_file() for name in _COMMON_NAMES) >= 2
     except (OSError, ValueError):

@@ -6,9 +6,10 @@ were written within moments, which no run of the stages can do.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from . import benchmarks, components, divergences, end_to_end, faults, mapping, smoke
+from . import benchmarks, components, divergences, end_to_end, faults, mapping, patches, smoke
 from .reading import Folder
 
 MIN_SPAN_S = 60.0
@@ -25,6 +26,9 @@ _LATER = (
     "tests/conftest.py", "tests/tensor_compare.py", "EQUIVALENCE_REPORT.md",
 )  # fmt: skip
 _MAY_BE_EMPTY = ("results/stage7",)
+# A stage -> the stages whose results must be older than its own.
+_RESTS_ON = {1: (0,), 2: (0, 1, 4), 3: (0, 1), 5: (0, 1, 2, 4), 6: (0, 1, 2, 4),
+             7: (0, 1, 2, 4, 5, 6)}  # fmt: skip
 
 
 class State(NamedTuple):
@@ -102,9 +106,9 @@ def fault_state(folder: Folder) -> State:
 
 def patch_state(folder: Folder, stage2: State) -> State | None:
     """Stage 4: done with patch files, missing where components fail; else it is void."""
-    patches = tuple(folder.names("patches", ".py"))
-    if patches:
-        return State(4, "done", patches)
+    files = tuple(patches.patch_files(folder))
+    if files:
+        return State(4, "done", files)
     return State(4, "missing", ()) if stage2.status == "failed" else None
 
 
@@ -137,20 +141,36 @@ def _without(folder: Folder, stage: int, name: str) -> State:
     return State(stage, "missing", (name,))
 
 
-def add_states(folder: Folder, states: list[State], use_times: bool | None) -> None:
+def times_of(folder: Folder, states: Sequence[State], use_times: bool | None) -> dict[int, float]:
+    """When each stage wrote its last file; empty where times mean nothing."""
+    found = {state.stage: time for state in states
+             if (time := _written(folder, state)) is not None}  # fmt: skip
+    if use_times is None:
+        use_times = len(found) > 1 and max(found.values()) - min(found.values()) >= MIN_SPAN_S
+    return found if use_times else {}
+
+
+def add_states(folder: Folder, states: Sequence[State], times: Mapping[int, float]) -> None:
     """Add the ``stage_result`` facts."""
-    written = {state.stage: _written(folder, state) for state in states}
-    known = [time for time in written.values() if time is not None]
-    usable = use_times if use_times is not None else (
-        len(known) > 1 and max(known) - min(known) >= MIN_SPAN_S
-    )  # fmt: skip
+    patched = any(state.stage == 4 and state.status == "done" for state in states)
     for state in states:
         values: dict[str, Any] = {"stage": state.stage, "status": state.status}
+        if state.status in ("done", "failed") and _is_stale(state.stage, times, patched):
+            values["status"] = "stale"
         if state.status != "missing" and state.files:
             values["artefact"] = state.files[0] if state.stage else "model_tree"
-            values["written"] = written[state.stage] if usable else None
+            values["written"] = times.get(state.stage)
         folder.collector.add("stage_result", folder.place(state.files[0] if state.files else ""),
                              **values, reason=state.reason, faults=state.faults)  # fmt: skip
+
+
+def _is_stale(stage: int, times: Mapping[int, float], patched: bool) -> bool:
+    """Whether something that the stage rests on was written after it."""
+    rests_on = _RESTS_ON.get(stage, ())
+    if stage == 3 and not patched:
+        rests_on = (*rests_on, 2)  # with patches, Stage 2 runs again and Stage 3 need not
+    mine = times.get(stage)
+    return mine is not None and any(times.get(other, mine) > mine + 1 for other in rests_on)
 
 
 def _written(folder: Folder, state: State) -> float | None:

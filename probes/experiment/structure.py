@@ -17,6 +17,12 @@ MAX_DIFFERENCES = 300
 _ACTIVATION = re.compile(r"(SiLU|GELU|ReLU|Swish|Mish|Tanh|Sigmoid|Activation)", re.ASCII)
 # A fused projection and its parts; ports split them or fuse them.
 _PARTS = {"gate_up_proj": ("gate_proj", "up_proj"), "qkv_proj": ("q_proj", "k_proj", "v_proj")}
+# Classes that do one job, whatever the model and the framework call them.
+_ROLES = (
+    ("norm", re.compile(r"Norm")),
+    ("activation", _ACTIVATION),
+    ("rotary", re.compile(r"Rotary")),
+)
 _WHOLE = {name: whole for whole, names in _PARTS.items() for name in names}
 
 
@@ -69,6 +75,7 @@ class _Comparison:
             if path not in self.source:
                 self.by_leaf.setdefault(path.rpartition(".")[2], []).append(path)
         self.used: set[str] = set()
+        self._siblings: dict[tuple[str, str], list[str]] | None = None
 
     def differences(self) -> list[Difference]:
         gone: set[str] = set()
@@ -113,6 +120,12 @@ class _Comparison:
                 "moved", path, kind, self.target[twin], self._parent(self.source, path),
                 self._parent(self.target, twin), twin, self._has_reason(path, twin),
             )  # fmt: skip
+        if (renamed := self._renamed(path, kind)) is not None:
+            self.used.add(renamed)
+            return Difference(
+                "renamed", path, kind, self.target[renamed], self._parent(self.source, path),
+                self._parent(self.target, renamed), renamed, self._has_reason(path, renamed),
+            )  # fmt: skip
         if _ACTIVATION.search(kind):
             return Difference("activation-missing", path, kind,
                               reasoned=self._has_reason(path))  # fmt: skip
@@ -148,6 +161,23 @@ class _Comparison:
         ]
         return max(candidates, key=lambda each: _common(path, each), default=None)
 
+    def _renamed(self, path: str, kind: str) -> str | None:
+        """The one module of the same role below the same parent that the source does not have."""
+        role, parent = role_of(kind), path.rpartition(".")[0]
+        if role is None:
+            return None
+        if self._siblings is None:
+            self._siblings = {}
+            for each, its_kind in self.target.items():
+                if each not in self.source and (its_role := role_of(its_kind)) is not None:
+                    key = (each.rpartition(".")[0], its_role)
+                    self._siblings.setdefault(key, []).append(each)
+        free = [e for e in self._siblings.get((parent, role), ()) if e not in self.used]
+        if role == "norm":  # a layer has several: q_norm is q_layernorm, and not k_layernorm
+            first = path.rpartition(".")[2].partition("_")[0]
+            free = [e for e in free if e.rpartition(".")[2].partition("_")[0] == first]
+        return free[0] if len(free) == 1 else None
+
     def _extra(self) -> list[Difference]:
         found, inside = [], set(self.used)
         for path, kind in self.target.items():
@@ -171,6 +201,11 @@ class _Comparison:
             for parts in (path.split(".") for path in paths)
             for end in range(1, len(parts) + 1)
         )
+
+
+def role_of(kind: str) -> str | None:
+    """The job that a class does, where its name tells it."""
+    return next((role for role, name in _ROLES if name.search(kind)), None)
 
 
 def _other(left: str, right: str) -> bool:

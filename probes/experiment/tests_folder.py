@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from .components import family_of, normal_name
@@ -20,7 +21,7 @@ _CONSTANT = re.compile(r"[A-Z][A-Z0-9_]{2,}\Z")
 # Zero is a fair value of these.
 _MAY_BE_ZERO = re.compile(r"(^|_)(IDX?|INDEX|RANK|SEED|OFFSET|START|DROPOUT|ATOL|RTOL)(_|\Z)")
 # Families of component_result -> families of test_file.
-_TEST_FAMILIES = {
+TEST_FAMILIES = {
     "norm": "rmsnorm", "embedding": "embedding", "linear": "linear", "rotary": "rotary",
     "mlp": "mlp", "experts": "mlp", "router": "mlp", "attention": "attention",
     "lm-head": "lm-head", "layer": "decoder-layer",
@@ -28,10 +29,17 @@ _TEST_FAMILIES = {
 
 
 class FoundTests(NamedTuple):
-    """Normalised names of the tested components; ``device`` of those with a device test."""
+    """Normalised names of the tested components with the paths of their tests; ``device`` of
+    those with a device test; ``families`` of ``test_file`` facts."""
 
-    names: frozenset[str]
+    paths: Mapping[str, str]
     device: frozenset[str]
+    families: frozenset[str]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The tested components."""
+        return frozenset(self.paths)
 
     def dual(self, component: str) -> bool:
         """Whether a component has a test and a device-algorithm test."""
@@ -54,7 +62,7 @@ def read_tests(folder: Folder) -> FoundTests:
             device.add(name)
         else:
             names[name] = path
-        family = _TEST_FAMILIES.get(family_of(name))
+        family = TEST_FAMILIES.get(family_of(name))
         if family is not None:
             families.setdefault(family, path)
         tree = _parse(folder, path)
@@ -67,7 +75,7 @@ def read_tests(folder: Folder) -> FoundTests:
         folder.collector.add("conduct_breach", folder.place(path), rule="try-except-in-test",
                              present=True, file=path)  # fmt: skip
     _add_conftest(folder)
-    return FoundTests(frozenset(names), frozenset(device))
+    return FoundTests(names, frozenset(device), frozenset(families))
 
 
 def _add_conftest(folder: Folder) -> None:

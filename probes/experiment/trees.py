@@ -43,17 +43,63 @@ def read_tree(folder: Folder, side: str) -> Tree | None:
     """The tree of ``source`` or ``target``: the full one, else the compressed one, else the flat
     list of paths. None where there is none that can be used."""
     base = f"model_tree/model_tree_{side}"
-    for name in (f"{base}_full.json", f"{base}.json"):
+    for name in (f"{base}_full.json", f"{base}.json", f"{base}_flat_paths.txt"):
+        tree = tree_in(folder, name)
+        if tree is not None:
+            return tree
+    return None
+
+
+def tree_in(folder: Folder, name: str) -> Tree | None:
+    """The tree in one file: JSON, or a flat list of paths. None where there is none."""
+    if name.endswith(".json"):
         root = folder.json(name)
-        if root is not None:
-            found = dict(itertools.islice(_walk(root, "", 0), MAX_MODULES))
-            if len(found) > 1:
-                return _tree(folder, name, found)
-            folder.form(name, "there should be a tree of name (or names), type and children")
-    text = folder.text(f"{base}_flat_paths.txt")
+        return None if root is None else tree_of(folder, name, root)
+    text = folder.text(name)
     lines = [line.strip() for line in text.splitlines()] if text else []
     paths = {line: "" for line in lines[:MAX_MODULES] if line}
-    return _tree(folder, f"{base}_flat_paths.txt", paths) if len(paths) > 1 else None
+    return _tree(folder, name, paths) if len(paths) > 1 else None
+
+
+def tree_of(folder: Folder, name: str, root: Any) -> Tree | None:
+    """The tree below a JSON node; None, with a problem, where it is none."""
+    found = dict(itertools.islice(_walk(root, "", 0), MAX_MODULES))
+    if len(found) > 1:
+        return _tree(folder, name, found)
+    folder.form(name, "there should be a tree of name (or names), type and children")
+    return None
+
+
+def aligned(one: Tree, other: Tree) -> tuple[Tree, Tree]:
+    """Both trees with their decoder layers below the same path: a model with several parts has a
+    wrapper around the part that the other tree shows alone (``language_model.layers``)."""
+    first, second = _above_layers(one), _above_layers(other)
+    if first == second or first is None or second is None:
+        return one, other
+    if first.endswith(second):
+        return _without(one, first[: len(first) - len(second)]), other
+    if second.endswith(first):
+        return one, _without(other, second[: len(second) - len(first)])
+    return one, other
+
+
+def _above_layers(tree: Tree) -> str | None:
+    """Path above the first list of layers, with the dot; None where there is no such list."""
+    found = sorted({
+        parent.rpartition(".")[0]
+        for path in tree.types
+        if (parent := path.rpartition(".")[0]).rpartition(".")[2] == "layers"
+        and path.rpartition(".")[2].isdigit() and not _DIGITS.search(parent)
+    })  # fmt: skip
+    decoders = [each for each in found if "vision" not in each and "audio" not in each] or found
+    return f"{decoders[0]}." if decoders and decoders[0] else "" if decoders else None
+
+
+def _without(tree: Tree, prefix: str) -> Tree:
+    short = {path: path.removeprefix(prefix) for path in tree.types}
+    types = {short[path]: kind for path, kind in tree.types.items() if path + "." != prefix}
+    raw = {path: short.get(each, each) for path, each in tree.raw.items()}
+    return Tree(tree.name, types, raw)
 
 
 def _tree(folder: Folder, name: str, found: dict[str, str]) -> Tree:

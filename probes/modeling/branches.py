@@ -1,0 +1,72 @@
+"""Which side of a condition is the CPU and which the device."""
+
+from __future__ import annotations
+
+import ast
+
+from .code import MAX_DEPTH, Code, dotted, last_name
+from .words import words
+
+_FALSE = frozenset({"", "0", "false", "no", "off"})
+
+
+def cpu_side(code: Code, test: ast.expr, depth: int = 0) -> bool | None:
+    """True where the condition holds on the CPU, False where it holds on the device, None where
+    it has nothing to do with either or says both."""
+    if depth > MAX_DEPTH:
+        return None
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = cpu_side(code, test.operand, depth + 1)
+        return None if inner is None else not inner
+    if isinstance(test, ast.BoolOp):
+        return _agreed(code, test.values, depth)
+    if isinstance(test, ast.Compare):
+        return _compared(code, test, depth)
+    if isinstance(test, ast.NamedExpr):
+        return cpu_side(code, test.value, depth + 1)
+    if isinstance(test, ast.Constant):
+        return _of_word(test.value) if isinstance(test.value, str) else None
+    if isinstance(test, ast.Subscript):
+        return cpu_side(code, test.slice, depth + 1)
+    if isinstance(test, ast.Call):
+        side = cpu_side(code, test.func, depth + 1)
+        # os.environ.get("NXD_CPU_MODE"), getattr(config, "on_cpu", False)
+        return side if side is not None else _agreed(code, test.args[:2], depth)
+    side = _of_word(last_name(test))
+    value = code.values.get(dotted(test)) if side is None else None
+    # A name that was set once stands for its value: on_device = not cpu_mode().
+    if value is None or isinstance(value, ast.Constant):
+        return side
+    return cpu_side(code, value, depth + 1)
+
+
+def _of_word(word: str) -> bool | None:
+    if word in words("cpu-conditions"):
+        return True
+    return False if word in words("device-conditions") else None
+
+
+def _agreed(code: Code, parts: list[ast.expr], depth: int) -> bool | None:
+    sides = {side for part in parts if (side := cpu_side(code, part, depth + 1)) is not None}
+    return sides.pop() if len(sides) == 1 else None
+
+
+def _compared(code: Code, test: ast.Compare, depth: int) -> bool | None:
+    if len(test.ops) != 1:
+        return None
+    left, right, operator = test.left, test.comparators[0], test.ops[0]
+    if not isinstance(operator, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
+        return None
+    if isinstance(left, ast.Constant):
+        left, right = right, left
+    if not isinstance(right, ast.Constant):
+        return None
+    same = isinstance(operator, (ast.Eq, ast.Is))
+    if right.value == "cpu":
+        return same
+    side = cpu_side(code, left, depth + 1)
+    if side is None:
+        return None
+    text = str(right.value).lower()
+    is_false = right.value is None or text in _FALSE
+    return side == (same != is_false)

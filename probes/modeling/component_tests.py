@@ -1,0 +1,108 @@
+"""What the source of a component test shows; a value is left out where it cannot be decided."""
+
+from __future__ import annotations
+
+import ast
+
+from .code import Code, assignments, dotted, keywords, last_name
+from .patterns import find_patterns
+from .words import words
+
+_COMPARE = frozenset({"compare_3tensors", "compare_2tensors"})
+
+
+def test_facts(code: Code) -> dict[str, bool | str]:
+    """Attributes of ``component_test``."""
+    found: dict[str, bool | str] = {}
+    layers = [
+        call for call in code.all(ast.Call) if last_name(call.func) in words("parallel-linears")
+    ]
+    if layers:
+        found["parallel_layer"] = True
+        copied = any(f.pattern == "copy-into-parallel-weight" for f in find_patterns(code))
+        found["copies_parameter"] = copied
+        # The layers make FP32 weights unless they are told otherwise, and copy_ keeps that.
+        if copied and all("dtype" not in keywords(c) for c in layers) and not _lowers(code):
+            found["weight_dtype"] = "float32"
+    if _is_padded(code):
+        found["padded"] = True
+        found["eval_called"] = _calls_eval(code)
+    cast = _casts_outputs(code)
+    if cast is not None:
+        found["casts_float"] = cast
+    return found
+
+
+def _is_padded(code: Code) -> bool:
+    for call in code.all(ast.Call):
+        value = keywords(call).get("pad")
+        is_true = isinstance(value, ast.Constant) and value.value is True
+        if is_true and last_name(call.func) in words("parallel-layers"):
+            return True
+    return False
+
+
+def _calls_eval(code: Code) -> bool:
+    for call in code.all(ast.Call):
+        name = last_name(call.func)
+        if isinstance(call.func, ast.Attribute) and name == "eval" and not call.args:
+            return True
+        first = call.args[0] if call.args else None
+        if name == "train" and isinstance(first, ast.Constant) and first.value is False:
+            return True
+    return False
+
+
+def _lowers(code: Code) -> bool:
+    """Whether a module is brought to low precision as a whole: ``target.to(torch.bfloat16)``."""
+    for call in code.all(ast.Call):
+        if last_name(call.func) in ("bfloat16", "half"):
+            return True
+        if last_name(call.func) == "to" and isinstance(call.func, ast.Attribute):
+            names = {last_name(each) for each in (*call.args, *keywords(call).values())}
+            if names & {"bfloat16", "float16", "dtype"} and "weight" not in dotted(call.func.value):
+                return True
+    return False
+
+
+def _casts_outputs(code: Code) -> bool | None:
+    """Whether everything that is compared was brought to float; None if that is not to be seen."""
+    known: list[bool] = []
+    for call in code.all(ast.Call):
+        if last_name(call.func) not in _COMPARE:
+            continue
+        for value in call.args[:3]:
+            is_cast = _is_cast(code, value)
+            if is_cast is None:
+                return None
+            known.append(is_cast)
+    return all(known) if known else None
+
+
+def _is_cast(code: Code, value: ast.expr) -> bool | None:
+    if isinstance(value, ast.Call) and last_name(value.func) in ("float", "double", "to"):
+        return True
+    name = dotted(value)
+    if not name:
+        return None
+    values = [
+        given
+        for node in code.nodes
+        for target, given in assignments(node)
+        if dotted(target) == name
+    ]
+    if not values:
+        return None
+    if any(isinstance(v, ast.Call) and last_name(v.func) in ("float", "double", "to")
+           for v in values):  # fmt: skip
+        return True
+    return False if all(_calls_module(code, each) for each in values) else None
+
+
+def _calls_module(code: Code, value: ast.expr) -> bool:
+    """``target(x)`` on a local name: it gives what the module computes in."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
+        return False
+    name = value.func.id
+    is_function = name in code.imports or any(f.name == name for f in code.all(ast.FunctionDef))
+    return not is_function and not name.startswith(("_", "to_", "run"))

@@ -1,0 +1,170 @@
+"""Modeling files -> facts: diverging classes, code patterns, configuration values. Nothing runs.
+
+Problems: MM440, MM442 and MM466 from the reading of Python files, MM520 there is no port among the
+files, MM521 the configuration of the reference cannot be used, MM522 a file is too large to follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...facts.kinds import Vocabulary
+from ...facts.problems import Location, ModelMedicError
+from ..outcome import Collector, Outcome
+from ..script.findings import Finding
+from ..script.sources import Source, parse, read_source, source_of
+from .call_rows import find_calls
+from .code import Code
+from .device_code import find_device_code
+from .divergence import Divergence, find_divergences
+from .kernels import find_kernels
+from .pairs import compare_classes, reference_of
+from .parameters import compare_parameters
+from .patterns import find_patterns
+
+SOURCE = "probe:modeling"
+MAX_OF_A_PATTERN = 20
+MAX_CONFIG_BYTES = 5_000_000
+
+
+def gather_modeling(
+    paths: Sequence[Path | str] | Path | str,
+    vocabulary: Vocabulary,
+    *,
+    references: Sequence[Path | str] = (),
+    config: Path | str | None = None,
+) -> Outcome:
+    """The facts of modeling files of a port: ``class_divergence``, ``code_pattern``, and against
+    the reference ``config_parameter`` and ``formula_difference``.
+
+    Files that take nothing from the Neuron packages are references, as are ``references``; a port
+    is compared with the one that shares the most class names. ``config`` is the reference's
+    config.json: only with it is a value said to be missing in the port. Never raises.
+    """
+    collector = Collector(vocabulary, SOURCE)
+    given = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    codes = [code for path in given if (code := _read(collector, Path(path))) is not None]
+    known = [code for path in references if (code := _read(collector, Path(path))) is not None]
+    known += [code for code in codes if not code.is_port]
+    ports = [code for code in codes if code.is_port]
+    settings = _settings(collector, Path(config)) if config is not None else None
+    if not ports and codes:
+        hint = "name the modeling file of the port, which imports neuronx_distributed"
+        collector.problem("MM520", "no file here takes anything from the Neuron packages",
+                          Location(codes[0].name), hint)  # fmt: skip
+    for port in ports:
+        try:
+            _add_port(collector, port)
+            reference = reference_of(port, known)
+            if reference is not None:
+                _add_comparison(collector, port, reference, settings)
+        except RecursionError:
+            collector.problem("MM522", "the file is nested too deep to follow to its end",
+                              Location(port.name))  # fmt: skip
+    return collector.outcome()
+
+
+def read_code(text: str, name: str) -> Code | None:
+    """A file whose text is at hand; None where it is no Python that can be read."""
+    source, _ = source_of(text.encode("utf-8", "replace"), name)
+    return None if source is None else _code(source)[0]
+
+
+def _code(source: Source) -> tuple[Code, list[Any]]:
+    tree, problems, whole = parse(source)
+    return Code(source, tree, whole and not problems), list(problems)
+
+
+def _read(collector: Collector, path: Path) -> Code | None:
+    source, problems = read_source(path)
+    collector.extend(problems)
+    if source is None:
+        return None
+    code, problems = _code(source)
+    collector.extend(problems)
+    return code
+
+
+def _add_port(collector: Collector, code: Code) -> None:
+    known = find_divergences(code)
+    for each in (*known, *find_kernels(code, known)):
+        _add_divergence(collector, code, each)
+    for finding in _findings(code):
+        _add_pattern(collector, code, *finding)
+
+
+def all_findings(code: Code) -> list[Finding]:
+    """Every code pattern of a file, in the order of the text."""
+    found = [*find_patterns(code), *find_calls(code), *find_device_code(code)]
+    return sorted(found, key=lambda f: (f.node is None, code.line(f.node) if f.node else 0))
+
+
+def _findings(code: Code) -> list[tuple[Finding, int]]:
+    """The first place of each pattern, and how often it was seen."""
+    first: dict[str, Finding] = {}
+    counts: dict[str, int] = {}
+    for finding in all_findings(code):
+        first.setdefault(finding.pattern, finding)
+        counts[finding.pattern] = counts.get(finding.pattern, 0) + 1
+    return [(finding, counts[pattern]) for pattern, finding in first.items()]
+
+
+def _add_divergence(collector: Collector, code: Code, each: Divergence) -> None:
+    line = code.line(each.node)
+    collector.add(
+        "class_divergence",
+        code.at(each.node),
+        component=each.component,
+        category=each.category,
+        cpu_class=each.cpu_class,
+        device_class=each.device_class,
+        source_location=f"{Path(code.name).name}:{line}",
+        names_defined=True if each.cpu_class or each.device_class else None,
+        factory=each.factory,
+        detail=each.detail,
+    )
+
+
+def _add_pattern(collector: Collector, code: Code, finding: Finding, count: int) -> None:
+    file, node = Path(code.name).name, finding.node
+    if node is None:
+        collector.add("code_pattern", code.name, pattern=finding.pattern, present=False, file=file)
+        return
+    collector.add("code_pattern", code.at(node), pattern=finding.pattern, present=True, file=file,
+                  line=code.line(node), snippet=code.source.snippet(node), count=count)  # fmt: skip
+
+
+def _add_comparison(
+    collector: Collector, port: Code, reference: Code, config: dict[str, Any] | None
+) -> None:
+    for each in compare_parameters(reference, port, config):
+        collector.add("config_parameter", reference.at(each.node), name=each.name,
+                      reference_reads=True, in_target=each.known)  # fmt: skip
+    for found in compare_classes(reference, port):
+        collector.add("formula_difference", port.at(found.node), component=found.component,
+                      difference=found.difference, present=found.present,
+                      detail=found.detail)  # fmt: skip
+
+
+def _settings(collector: Collector, path: Path) -> dict[str, Any] | None:
+    import json
+
+    from ..bounded_files import read_text
+
+    path = path / "config.json" if path.is_dir() else path
+    try:
+        text, cut = read_text(path, MAX_CONFIG_BYTES)
+        value = json.loads(text)
+    except ModelMedicError as error:
+        collector.extend(error.problems)
+        return None
+    except (ValueError, RecursionError):
+        cut, value = False, None
+    if cut or not isinstance(value, dict):
+        hint = "give the config.json of the reference"
+        message = "this is no configuration that can be read"
+        collector.problem("MM521", message, Location(str(path)), hint)
+        return None
+    return value

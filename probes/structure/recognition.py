@@ -1,0 +1,18 @@
+"""Is this file a model tree of Stage 0? Looks at the first bytes alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_NODE = re.compile(rb'"(?:name|names)"\s*:')
+_TYPE = re.compile(rb'"type"\s*:\s*"')
+_CHILDREN = re.compile(rb'"children"\s*:\s*\[')
+
+
+def looks_like_tree(path: Path, head: bytes) -> bool:
+    """Whether a JSON file is a tree of nodes with name (or names), type and children."""
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:400]
+    if path.suffix != ".json" or not start.startswith(b"{"):
+        return False
+    return all(each.search(start) for each in (_NODE, _TYPE, _CHILDREN))
