@@ -7,9 +7,11 @@ explanation, plan and texts; a run that is found interesting is then diagnosed i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..facts import Fact, Location, ModelMedicError, Problem, Provenance, Value
+from ..facts.fact_file import decode, parse_facts
 from ..facts.quick_check import QuickCheck
 from .findings import causes_of_effects, confidence, importance
 from .identity import same
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from .diagnoser import Diagnoser
     from .inference.durable import DurableBackend
     from .knowledge_base import KnowledgeBase
+    from .typed_json import TypedFacts
 
 Flat = Mapping[str, Any]
 MAX_PROBLEMS = 50
@@ -65,6 +68,28 @@ class Screening:
         self._demand_order(items)
         memory = WorkingMemory(self._backend.alpha)
         memory.file_flat(items)
+        return self._conclude(memory)
+
+    def screen_json(self, data: bytes) -> tuple[Finding, ...]:
+        """The findings on the facts in a JSON text: a facts file, or a list of facts. Raises
+        :class:`ModelMedicError` as :func:`..facts.fact_file.parse_facts` does."""
+        facts = self._typed.read(data) if self._typed is not None else None
+        if facts is None or self._typed is None:
+            return self.screen(flat_facts(data, self._base))
+        memory = WorkingMemory(self._backend.alpha)
+        self._typed.file(facts, memory)
+        return self._conclude(memory)
+
+    @cached_property
+    def _typed(self) -> TypedFacts | None:
+        from .typed_json import TypedFacts
+
+        try:
+            return TypedFacts(self._base.vocabulary, self._backend.alpha)
+        except ImportError:
+            return None
+
+    def _conclude(self, memory: WorkingMemory) -> tuple[Finding, ...]:
         run = Run(self._backend, memory)
         try:
             capped = run.to_fixpoint()
@@ -86,34 +111,39 @@ class Screening:
 
     def _findings(self, derived: _Derived) -> tuple[Finding, ...]:
         holds, out = derived.diagnoses()
-        if not holds:
-            return ()
+        summaries = {name: self._base.summary(name) for name in holds}
         supports = {name: derived.supports(fact) for name, fact in holds.items()}
         sure = {name: confidence(found) for name, found in supports.items()}
         conflicting = holds.keys() & out
-        above = causes_of_effects(self._base, holds, conflicting, sure)
+        above: Mapping[str, tuple[str, ...]] = {}
+        if any(summary.explains for summary in summaries.values()):
+            above = causes_of_effects(self._base, holds, conflicting, sure)
         below: dict[str, list[str]] = {}
         for effect in sorted(above):
             for cause in above[effect]:
                 below.setdefault(cause, []).append(effect)
-        found = []
-        for name in holds:
-            summary = self._base.summary(name)
-            entries = {support.rule.entry for support in supports[name]}
-            found.append(
-                Finding(
-                    name,
-                    summary.severity,
-                    summary.kind,
-                    sure[name],
-                    derived.evidence(supports[name]),
-                    tuple(sorted(entries)),
-                    tuple(below.get(name, ())),
-                    above.get(name, ()),
-                    name in conflicting,
-                )
+        found = [
+            Finding(
+                name,
+                summary.severity,
+                summary.kind,
+                sure[name],
+                derived.evidence(supports[name]),
+                tuple(sorted({support.rule.entry for support in supports[name]})),
+                tuple(below.get(name, ())),
+                above.get(name, ()),
+                name in conflicting,
             )
-        return tuple(sorted(found, key=importance))
+            for name, summary in summaries.items()
+        ]
+        return tuple(sorted(found, key=importance) if len(found) > 1 else found)
+
+
+def flat_facts(data: bytes, base: KnowledgeBase) -> list[Flat]:
+    """The facts of a JSON text, strictly read."""
+    where = Location("facts")
+    facts = parse_facts(decode(data, where), where.path, base.vocabulary)
+    return [{"kind": fact.kind, **dict(fact.values)} for fact in facts]
 
 
 def screen_slowly(doctor: Diagnoser, items: Sequence[Flat]) -> tuple[Finding, ...]:
@@ -161,10 +191,11 @@ class _Derived:
         out: set[str] = set()
         for fact in self._reasons:
             if fact.kind == "diagnosis":
-                if fact.get("holds"):
-                    holds[str(fact.get("name"))] = fact
+                values = dict(fact.values)
+                if values.get("holds"):
+                    holds[str(values["name"])] = fact
                 else:
-                    out.add(str(fact.get("name")))
+                    out.add(str(values["name"]))
         return holds, out
 
     def supports(self, fact: Fact) -> list[_Support]:

@@ -113,11 +113,12 @@ class AlphaLayer:
         )
 
     def _rest(self, number: int, attribute: str) -> FactCheck | None:
-        """The check beyond an equality that the gate has made."""
-        tests = self._patterns[number].tests
-        if len(tests) == 1 and tests[0].op == "eq" and tests[0].attribute == attribute:
-            return None
-        return self.passes(number)
+        """The check beyond the equality that the gate has made."""
+        pattern = self._patterns[number]
+        tests = [t for t in pattern.tests if t.op != "eq" or t.attribute != attribute]
+        if len(tests) < len(pattern.tests) - 1:
+            return self.passes(number)  # two equalities on one attribute: hardly both hold
+        return quick_pattern(pattern._replace(tests=tuple(tests))) if tests else None
 
     def signals(self, kind: str, values: Values) -> list[Signal]:
         """What the fact says of the patterns of its kind: ``unless_possible`` for those that it

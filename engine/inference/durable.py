@@ -34,16 +34,17 @@ class DurableBackend:
         self.program = program
         self.max_firings = max_firings
         self.alpha = AlphaLayer(program, defaults)
-        self._plans: dict[int, RulePlan] = {}
+        self.first_watch = program.network.first_watch
+        self.plans: dict[int, RulePlan] = {}
         self._derivable = {key.partition(" ")[0] for key in program.network.concluding}
         shapes = [Shape(*shape) for shape in program.network.shapes]
         self._network = (network or _durable_network)(shapes) if shapes else None
 
     def plan(self, index: int) -> RulePlan:
         """The slots of a rule; planned when the rule is first needed."""
-        plan = self._plans.get(index)
+        plan = self.plans.get(index)
         if plan is None:
-            plan = self._plans[index] = plan_rule(index, self.program.rules[index], self._grows)
+            plan = self.plans[index] = plan_rule(index, self.program.rules[index], self._grows)
         return plan
 
     def _grows(self, pattern: int) -> bool:

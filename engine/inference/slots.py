@@ -36,6 +36,8 @@ class RulePlan(NamedTuple):
 
     number: int
     rule: Rule
+    stratum: int
+    waits: tuple[Signal, ...]
     positives: tuple[Slot, ...]
     negatives: tuple[Slot, ...]
     aggregates: tuple[tuple[int, bool], ...]
@@ -90,6 +92,8 @@ def plan_rule(
     return RulePlan(
         index,
         rule,
+        rule.stratum,
+        rule.waits,
         tuple(slots),
         tuple(blockers),
         aggregates,

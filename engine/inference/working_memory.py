@@ -77,7 +77,7 @@ class WorkingMemory:
         for place, item in enumerate(items):
             gate = gate_of(item["kind"])
             if gate is None:
-                self._file_one(place, item)
+                self.file_one(place, item)
                 continue
             for signal, check in gate.by_value.get(item.get(gate.attribute), ()):
                 if check is None or check(item) is True:
@@ -87,7 +87,8 @@ class WorkingMemory:
                     else:
                         known.append((place, item))
 
-    def _file_one(self, place: int, item: Mapping[str, Any]) -> None:
+    def file_one(self, place: int, item: Mapping[str, Any]) -> None:
+        """Put one given fact under its signals, whatever its kind."""
         given = [(n, normal(v)) for n, v in item.items() if n not in ("kind", "provenance")]
         fact = Fact(item["kind"], tuple(sorted(given)))
         if fact not in self._given:  # a count must not see it twice

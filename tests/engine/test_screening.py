@@ -108,3 +108,45 @@ def test_a_fact_that_breaks_the_vocabulary_is_named():
     with pytest.raises(ModelMedicError) as caught:
         doctor.screen(json.loads(json.dumps(items)))
     assert "facts[1]" in str(caught.value)
+
+
+def test_json_is_read_as_the_facts_are(worlds, kit):
+    """Facts in order, spoilt ones, and both ways to write a facts file."""
+    pytest.importorskip("msgspec")
+    read, refused = [], []
+
+    @QUIETLY
+    @given(worlds.specs(), st.data())
+    def agree(spec, data):
+        world = kit.make_world(spec.kinds, spec.files, kit.ENGINES)
+        doctor = next(iter(world.doctors.values()))
+        flats = data.draw(worlds.fact_sets(spec.kinds))
+        for flat in list(flats):
+            if data.draw(st.integers(0, 20)) == 0:
+                name = data.draw(st.sampled_from([*flat, "unheard_of", "provenance"]))
+                spoilt = data.draw(st.sampled_from([2**70, None, [], {}, True, 1, 1.5, "a"]))
+                flats.append({**flat, name: spoilt})
+        document = {"schema": "modelmedic/facts/1", "facts": flats}
+        for plain in (flats, document):
+            try:
+                said = doctor.screen(flats)
+            except ModelMedicError:
+                with pytest.raises(ModelMedicError):
+                    doctor.screen_json(json.dumps(plain).encode())
+                refused.append(plain)
+            else:
+                assert doctor.screen_json(json.dumps(plain).encode()) == said
+                read.extend(said)
+
+    agree()
+    assert len(read) > 50
+    assert len(refused) > 10
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"[", b"{}", b"null", b"\xff", b'[{"kind": "nope"}]', b"[1]"]
+)
+def test_json_that_is_no_facts_file_is_refused_with_a_code(text):
+    with pytest.raises(ModelMedicError) as caught:
+        Diagnoser.load().screen_json(text)
+    assert all(problem.code.startswith("MM1") for problem in caught.value.problems)

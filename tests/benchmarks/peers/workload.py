@@ -17,7 +17,7 @@ POPULAR = "common"
 
 FACTS = 60
 RELEVANT = 15
-PLANTED = 4
+PLANTED = 3
 """Rules of a session whose premises are all there."""
 
 
