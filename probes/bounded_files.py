@@ -1,5 +1,7 @@
 """Reads text files of any size within bounds: lines with their numbers, JSON rows, whole texts.
 
+Files packed by gzip are unpacked on the way; the bounds are those of the unpacked text.
+
 Shared by the probes of run folders, profiles and data sets. Problems: MM440 a file cannot be read
 at all, MM441 a line cannot be used, MM442 a part was left out because of a bound.
 """
@@ -9,9 +11,11 @@ from __future__ import annotations
 import json
 import os
 import stat
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from ..facts.problems import Location, ModelMedicError, Problem, excerpt
 
@@ -20,6 +24,8 @@ MAX_LINE_BYTES = 8_000_000
 # So many single lines are reported; a broken file would fill the report otherwise.
 MAX_LINE_PROBLEMS = 20
 _CHUNK = 1 << 20
+_UNREADABLE = (OSError, ValueError, EOFError, zlib.error)
+_GZIP = b"\x1f\x8b"
 _MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
 
@@ -57,12 +63,26 @@ def read_lines(path: Path, max_bytes: int, ending: Ending | None = None) -> Iter
     try:
         with _open(path) as file:
             yield from _lines(file, max_bytes, ending)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+    except _UNREADABLE as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise unreadable(path, reason) from None
 
 
-def _open(path: Path) -> BinaryIO:
+@contextmanager
+def _open(path: Path) -> Iterator[BinaryIO]:
+    with _open_raw(path) as file:
+        packed = file.read(2) == _GZIP
+        file.seek(0)
+        if not packed:
+            yield file
+            return
+        import gzip
+
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            yield cast(BinaryIO, unpacked)
+
+
+def _open_raw(path: Path) -> BinaryIO:
     # O_NONBLOCK: opening a named pipe must not wait for a writer.
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
     file = os.fdopen(handle, "rb")
@@ -108,11 +128,20 @@ def _skip_line(file: BinaryIO, left: int) -> int:
 
 def read_rows(path: Path, max_bytes: int, ending: Ending | None = None) -> Iterator[Row]:
     """The JSON values of the lines that are not blank. Raises MM440 as :func:`read_lines` does."""
-    for line in read_lines(path, max_bytes, ending):
-        if line.too_long:
-            yield Row(line.number, None, f"the line has more than {MAX_LINE_BYTES:,} bytes")
-        elif line.raw.strip():
-            yield parse_row(line.number, line.raw)
+    number = 0
+    try:
+        for line in read_lines(path, max_bytes, ending):
+            number = line.number
+            if line.too_long:
+                yield Row(number, None, f"the line has more than {MAX_LINE_BYTES:,} bytes")
+            elif line.raw.strip():
+                yield parse_row(number, line.raw)
+    except ModelMedicError as error:
+        if not number:
+            raise
+        # What was read so far is good; a file that breaks off costs what follows.
+        why = error.problems[0].message
+        yield Row(number + 1, None, f"{why}; everything from here on is lost")
 
 
 def parse_row(number: int, raw: bytes) -> Row:
@@ -134,8 +163,8 @@ def read_text(path: Path, max_bytes: int) -> tuple[str, bool]:
     try:
         with _open(path) as file:
             raw = file.read(max_bytes + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+    except _UNREADABLE as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise unreadable(path, reason) from None
     cut = len(raw) > max_bytes
     return decode(raw[:max_bytes]), cut

@@ -46,6 +46,8 @@ def read_listing(path: Path) -> Listing:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _error(f"cannot read the file: {reason}", where) from None
+    if b"\0" in raw[:65_536] and not raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise _error("this is no text", where)
     # PowerShell writes `pip freeze > x.txt` in UTF-16.
     encoding = next((name for mark, name in _ENCODINGS if raw.startswith(mark)), "utf-8")
     return parse_listing(raw.decode(encoding, "replace"), str(path))
@@ -134,8 +136,8 @@ def _collect(entries: Iterator[Entry] | list[Entry], name: str, complete: bool) 
             problems.append(Problem("MM434", message, where, "give the list of what is installed"))
             continue
         packages[package] = next(iter(pinned.items()), ("", min(found.values())))
-    if not packages and not problems:
-        problems.append(Problem("MM433", "the file lists no packages", Location(name), _HINT))
+    if not packages and all(each.code == "MM431" for each in problems):
+        problems = [Problem("MM433", "the file lists no packages", Location(name), _HINT)]
     return Listing(packages, tuple(problems), complete)
 
 

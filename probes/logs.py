@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..facts.kinds import Vocabulary
 from ..facts.problems import Location, Problem
+from .exception_lines import exception_line
 from .log_files import HEAD, MAX_BYTES, LogStream, in_time_order, log_family
 from .log_lines import json_record, log_head
 from .log_silence import SilenceFinder
@@ -23,6 +24,9 @@ from .redaction import SessionNames, without_keys
 from .tracebacks import starts_traceback
 
 SILENCE_S = 60.0
+# So few lines in a file of such a name were kept for the error that stands among them.
+SHORT = 60
+_PASTED = ("", ".txt", ".err", ".out", ".log")
 # Events that the SDK logs as warnings: a log with its lines that lacks these had none of them.
 _ALWAYS_LOGGED = ("billing-paused", "capacity-wait", "heartbeat-failed", "queue-paused")
 _SDK = (b"tinker.lib.", b"tinker_cookbook.", b"tinker._base_client")
@@ -53,7 +57,8 @@ def gather_logs(
 
     Problems: MM490 cannot be read, MM491 kinds of messages were left out, MM492 nothing to read,
     MM493 not a text, MM494 damaged, MM495 too long, MM496 a line is too long, MM497 bad setting,
-    MM412 different messages were left out. Never raises over the files.
+    MM498 the text reads like no log, MM412 different messages were left out. Never raises over the
+    files.
     """
     files = _files(path, rotated)
     where = Location(str(files[-1]) if files else "")
@@ -63,7 +68,9 @@ def gather_logs(
     collector = Collector(vocabulary, _SOURCE)
     stream = LogStream(files, limit)
     tally, silence, has_sdk, empty = Tally(), SilenceFinder(silence_s), False, True
+    head = b""
     for piece in stream.pieces():
+        head = head or piece.data[:HEAD]
         tally.feed(piece)
         silence.feed(piece)
         has_sdk = has_sdk or any(mark in piece.data for mark in _SDK)
@@ -78,12 +85,22 @@ def gather_logs(
     _add_silence(collector, silence, stream)
     if has_sdk and not tally.left_out and not stream.problems:
         _add_absent(collector, messages, where)
-    return collector.outcome()
+    outcome = collector.outcome()
+    if not (outcome.facts or outcome.problems or _reads_like_log(head, short=False)):
+        message = "nothing here reads like a line of a log, an error or a traceback"
+        problem = Problem("MM498", message, where, "give the log of the run, or its traceback")
+        outcome = Outcome(problems=(problem,))
+    return outcome
 
 
 def looks_like_log(path: Path, head: bytes) -> bool:
     """Whether the file of which ``head`` is the start (up to 64 KiB) reads like a log, packed or
     not. Looks for log lines and tracebacks; the name decides nothing."""
+    return _reads_like_log(head, short=path.suffix in _PASTED)
+
+
+def _reads_like_log(head: bytes, *, short: bool) -> bool:
+    """The same; ``short`` allows for a few lines that were kept for the error among them."""
     text = _unpacked(head)
     if b"\0" in text[:HEAD] and not text.startswith((b"\xff\xfe", b"\xfe\xff")):
         return False
@@ -94,9 +111,18 @@ def looks_like_log(path: Path, head: bytes) -> bool:
     lines = lines[:400]
     if any(starts_traceback(line) and not line.startswith((" ", "\t", "#")) for line in lines):
         return not _is_code(lines)
+    if short and len(lines) <= SHORT and any(map(_is_error_line, lines)):
+        return not _is_code(lines)
     heads = sum(_is_log_line(line) for line in lines)
     early = any(_is_log_line(line) for line in lines[:5])
     return (early and heads >= 3) or (heads > 0 and heads >= len(lines) / 2)
+
+
+def _is_error_line(line: str) -> bool:
+    """Whether a line is what a program says at its end: the class and text of an exception, or
+    the `Error: ...` of a command."""
+    named = exception_line(line[:2000])
+    return bool(named and named.message) or line.startswith("Error: ")
 
 
 def _is_log_line(line: str) -> bool:

@@ -60,8 +60,14 @@ def gather_metrics(path: Path | str, vocabulary: Vocabulary) -> Outcome:
 def looks_like_metrics(path: Path, head: bytes = b"") -> bool:
     """Whether ``path`` is a run folder, or ``head`` the start of metrics or of timing spans."""
     if path.is_dir():
-        return any((path / name).is_file() for name in (METRICS, SPANS))
+        return any(_member(path, name) for name in (METRICS, SPANS))
     return looks_like_spans(head) or looks_like_table(head)
+
+
+def _member(folder: Path, name: str) -> Path | None:
+    """A file of the folder, packed by gzip or not."""
+    found = (path for path in (folder / name, folder / f"{name}.gz") if os.path.isfile(path))
+    return next(found, None)
 
 
 def _add_folder(collector: Collector, folder: Path) -> None:
@@ -71,18 +77,19 @@ def _add_folder(collector: Collector, folder: Path) -> None:
         collector.problem("MM453", text, Location(str(folder)), hint)
         return
     config = RunConfig()
-    if (folder / CONFIG).is_file():
+    if os.path.isfile(folder / CONFIG):
         config = add_config(collector, folder / CONFIG)
-    spans = _try(collector, read_spans, folder / SPANS) if (folder / SPANS).is_file() else None
-    table = _try(collector, read_table, folder / METRICS) if (folder / METRICS).is_file() else None
+    timed, measured = _member(folder, SPANS), _member(folder, METRICS)
+    spans = _try(collector, read_spans, timed) if timed else None
+    table = _try(collector, read_table, measured) if measured else None
     if spans:
         collector.extend(spans.problems)
     if not table and spans:
         table = table_of(spans)
     saves = None
-    if (folder / CHECKPOINTS).is_file():
+    if os.path.isfile(folder / CHECKPOINTS):
         saves = _try(collector, lambda path: add_listed(collector, path), folder / CHECKPOINTS)
-    elif (folder / CONFIG).is_file():
+    elif os.path.isfile(folder / CONFIG):
         saves = 0
     told = _add_run(collector, table, spans, config) if table else 0
     if table and table.rows:

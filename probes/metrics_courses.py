@@ -9,20 +9,28 @@ from collections.abc import Sequence
 from ..facts.problems import Location
 from .metrics_tables import MetricRow, Table
 from .outcome import Collector
-from .series_statistics import mean, rounded, slope, spikes, trend
+from .series_statistics import drop, mean, rounded, slope, spikes, trend
 
 MAX_METRICS = 200
 # Names that a trainer writes, in lower case; the first that fits decides. What is not among them
 # has the role "other": a wrong role would make a rule speak of the wrong thing.
 _ROLES = (
     ("learning-rate", r"(optim/|train/)?(lr|learning_rate)"),
-    ("grad-norm", r"(optim/|train/)?grad(ient)?_norm(:mean)?"),
-    ("entropy", r"(optim/|train/|policy/)?entropy"),
-    ("kl", r"(optim/)?kl_sample_train_v[12]"),
-    ("eval-loss", r"(test|eval|val|valid|validation)[/_](mean_)?(nll|loss)"),
-    ("train-loss", r"(train[/_])?(mean_)?(nll|loss)"),
+    ("grad-norm", r"(optim/|train/|policy/|actor/)?(total_|global_)?grad(ient)?_norm([:/_]mean)?"),
+    ("entropy", r"(optim/|train/|policy/|actor/|objective/)?(mean_)?entropy([/_]mean)?"),
+    # Between the policy that sampled and the one that learns; KL to a reference may well be large.
+    (
+        "kl",
+        r"(optim/|train/|policy/|actor/)?(kl_sample_train(_v[12])?|approx_?kl|ppo_kl)([/_]mean)?",
+    ),
+    ("eval-loss", r"(test|eval|val|valid|validation|dev|held_?out)[/_](mean_)?(nll|loss)"),
+    ("train-loss", r"(train[/_])?(mean_)?(nll|loss|ce_loss|cross_entropy(_loss)?)(_step|_epoch)?"),
     ("accuracy", r"(env/all/|train[/_]|test[/_]|eval[/_])?(correct|acc|accuracy)"),
-    ("reward", r"(env/all/|train[/_])?(mean_)?reward(/total|/mean|_mean)?"),
+    (
+        "reward",
+        r"((env/all/|train[/_]|rollout/|critic/)?((mean|avg|average)_)?(episode_)?"
+        r"rewards?(/total|/all|[/_]mean)?|critic/score/mean)",
+    ),
 )
 _PATTERNS = [(role, re.compile(pattern + r"\Z")) for role, pattern in _ROLES]
 # Counters of the loop itself, with no course worth telling.
@@ -72,6 +80,7 @@ def _add_course(collector: Collector, file: str, name: str, rows: Sequence[Metri
             "trend": trend(values),
             "slope": _rounded(slope(steps, values)),
             "spikes": spikes(values),
+            "drop": _rounded(drop(values)),
             "step0": start if math.isfinite(start) else None,
         }
     collector.add("training_metric", f"{file}:{rows[0].line}", name=name, role=role_of(name),

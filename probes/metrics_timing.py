@@ -8,7 +8,7 @@ of a typical step, and no single steps are reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..facts.problems import Location
 from .metrics_spans import Spans
@@ -33,6 +33,8 @@ MAX_OPERATIONS = 100
 # With fewer rows the first is not told from the rest.
 MIN_WARMUP = 4
 RESULT_WAIT = "result-wait"
+# Operations that wait for the service within a step of the RL loop.
+_REMOTE = ("train_step",)
 _TOKENS = ("num_tokens", "tokens/trained", "env/all/total_ac_tokens")
 
 
@@ -92,8 +94,11 @@ def _add_whole(collector: Collector, table: Table, timing: Timing) -> None:
         alternates=swings,
         pipelined=timing.overlaps,
         gap_share=rounded(sum(gap for gap, _ in gaps) / whole) if whole > 0 else None,
+        tokens_per_s=_speed((step.row, step.total) for step in timing.steps),
         correlation_data=None if swings else _linked(timing.steps, lambda step: step.data, True),
-        correlation_tokens=None if swings else _linked(timing.steps, _tokens, False),
+        correlation_tokens=None
+        if swings
+        else _linked(timing.steps, lambda step: _tokens(step.row), False),
     )
 
 
@@ -121,9 +126,8 @@ def _linked(
     return _known(correlation(left, [value for _, value in pairs]))
 
 
-def _tokens(step: Step) -> float | None:
-    values = step.row.values
-    return next((values[name] for name in _TOKENS if name in values), None)
+def _tokens(row: MetricRow) -> float | None:
+    return next((row.values[name] for name in _TOKENS if name in row.values), None)
 
 
 def _add_operations(
@@ -156,6 +160,9 @@ def _add_operations(
             submit_s=rounded(median(values)) if handed_over else None,
             wait_s=_result_wait(table, timing) if name.startswith("forward_backward") else None,
             correlation_tokens=_call_tokens(having, values) if handed_over else None,
+            tokens_per_s=_speed((row, row.calls[name].total) for row in having)
+            if is_wait or name in _REMOTE
+            else None,
         )
 
 
@@ -204,6 +211,18 @@ def _share(name: str, timing: Timing, steps: Sequence[Step], spans: Spans | None
 
 def _size(step: Step, is_part: bool) -> float:
     return step.total if is_part else step.total + step.aside
+
+
+def _speed(times: Iterable[tuple[MetricRow, float]]) -> float | None:
+    """Tokens of the rows over the seconds that were spent on them; None where a row is silent on
+    its tokens."""
+    tokens = seconds = 0.0
+    for row, time in times:
+        here = _tokens(row)
+        if here is None:
+            return None
+        tokens, seconds = tokens + here, seconds + time
+    return rounded(tokens / seconds) if tokens > 0 and seconds > 0 else None
 
 
 def _known(value: float | None) -> float | None:

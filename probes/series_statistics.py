@@ -117,6 +117,18 @@ def trend(values: Sequence[float]) -> str | None:
     return _direction(heights, bound) or ("unstable" if noisy >= size else "flat")
 
 
+def drop(values: Sequence[float]) -> float | None:
+    """How far the end of a series lies below its best part, over the size of that part.
+
+    Both are medians of blocks as in :func:`trend`; None for too few values or a best part of zero.
+    """
+    if len(values) < MIN_TREND:
+        return None
+    heights = [median(block) for block in _blocks(values)]
+    best = max(heights)
+    return (best - heights[-1]) / abs(best) if best else None
+
+
 def _direction(heights: Sequence[float], bound: float) -> str | None:
     first, last = heights[0], heights[-1]
     inner = heights[1:-1]

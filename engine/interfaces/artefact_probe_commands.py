@@ -13,11 +13,13 @@ from .setup import load_base
 
 
 class PathProbe(NamedTuple):
-    """A probe over paths; ``together`` ones take all paths in one call."""
+    """A probe over paths; ``together`` ones take all paths in one call, ``plots`` ones have the
+    option ``--plots``."""
 
     name: str
     help: str
     together: bool = False
+    plots: bool = False
 
 
 PATH_PROBES = (
@@ -26,8 +28,9 @@ PATH_PROBES = (
     PathProbe("dataset", "Problems of JSONL chat data, with line numbers."),
     PathProbe("script", "Patterns, hyperparameters and API use of a training script or notebook."),
     PathProbe("checkpoint", "Checkpoint paths in a text, and what they are used for."),
+    PathProbe("transcripts", "Errors, answers and pending calls of JSON records on calls."),
     PathProbe("experiment", "Stages, trees, components and figures of an experiment folder."),
-    PathProbe("tensors", "R-ratio of captured tensors: ref_fp32, ref_bf16 and target."),
+    PathProbe("tensors", "R-ratio of captured tensors: ref_fp32, ref_bf16 and target.", plots=True),
     PathProbe("logs", "Errors, statuses, known events and silences of a log and its rotations."),
 )
 
@@ -37,7 +40,9 @@ def _add(entry: PathProbe) -> None:
     @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
     @TARGET
     @DEBUG
-    def run(paths: Sequence[Path], target: Path | None, debug: bool) -> int:
+    def run(
+        paths: Sequence[Path], target: Path | None, debug: bool, plots: Path | None = None
+    ) -> int:
         from ...probes.outcome import Outcome
         from ...probes.registry import load_probe
 
@@ -48,7 +53,16 @@ def _add(entry: PathProbe) -> None:
             outcomes = [gather(path, vocabulary) for path in paths]
         facts = tuple(fact for outcome in outcomes for fact in outcome.facts)
         problems = tuple(problem for outcome in outcomes for problem in outcome.problems)
+        if plots is not None:
+            from .plots import plot
+
+            plot(facts, paths, plots)
         return emit(Outcome(facts, problems), target)
+
+    if entry.plots:
+        about = "Write plots of R-ratios and errors (PNG)."
+        kind = click.Path(path_type=Path)
+        run.params.append(click.Option(["--plots"], type=kind, metavar="DIR", help=about))
 
 
 for _entry in PATH_PROBES:
@@ -145,4 +159,62 @@ def renderer(
     outcome = gather_renderer(
         tokenizer, vocabulary, model=model, renderer=renderer, conversations=conversations
     )
+    return emit(outcome, target)
+
+
+@probe.command()
+@click.option("--source", type=_FOLDER, default=None, help="Tree file, or folder of a model.")
+@click.option("--target", "target_tree", type=_FOLDER, default=None, help="Tree file of the port.")
+@click.option("--mapping", type=_FOLDER, default=None, help="component_mapping.json.")
+@click.option("--target-config", type=_FOLDER, default=None, help="Configuration of the port.")
+@click.option("--python", type=click.Path(path_type=Path), default=None, metavar="PATH",
+              help="Interpreter with transformers, for trees from a model folder.")  # fmt: skip
+@TARGET
+@DEBUG
+def structure(
+    source: Path | None,
+    target_tree: Path | None,
+    mapping: Path | None,
+    target_config: Path | None,
+    python: Path | None,
+    target: Path | None,
+    debug: bool,
+) -> int:
+    """Compare the module trees of reference and port. The tree of a model folder (config.json) is
+    built by transformers without weights and without code of the model's own."""
+    from ...probes.structure import gather_structure
+
+    if source is None and target_tree is None:
+        raise click.UsageError("give --source and --target")
+    outcome = gather_structure(
+        load_base(()).vocabulary,
+        source=source,
+        target=target_tree,
+        mapping=mapping,
+        target_config=target_config,
+        python=python,
+    )
+    return emit(outcome, target)
+
+
+@probe.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--reference", "references", multiple=True, type=click.Path(path_type=Path),
+              metavar="FILE", help="Modeling file of the reference.")  # fmt: skip
+@click.option("--config", type=click.Path(path_type=Path), default=None, metavar="FILE",
+              help="config.json of the reference: which of its values the port lacks.")  # fmt: skip
+@TARGET
+@DEBUG
+def modeling(
+    files: Sequence[Path],
+    references: Sequence[Path],
+    config: Path | None,
+    target: Path | None,
+    debug: bool,
+) -> int:
+    """CPU and device classes, and code behind port faults, in modeling FILES of a port."""
+    from ...probes.modeling import gather_modeling
+
+    vocabulary = load_base(()).vocabulary
+    outcome = gather_modeling(files, vocabulary, references=references, config=config)
     return emit(outcome, target)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,17 +70,40 @@ def list_(format_: str, debug: bool) -> int:
     help="A freeze, requirements or lock file instead of an interpreter.",
 )
 @click.option("--all-packages", is_flag=True, help="Every package, not only the relevant ones.")
+@click.option("--neuron", is_flag=True, help="Look for Neuron devices, driver and packages.")
+@click.option("--neuron-ls", is_flag=True, help="Also run neuron-ls, for the number of cores.")
+@click.option("--model", type=click.Path(path_type=Path), default=None, metavar="DIR",
+              help="Weights, to compare their size with the free disk space.")  # fmt: skip
+@click.option("--folder", type=click.Path(path_type=Path), default=None, metavar="DIR",
+              help="Where the free disk space matters, such as EXP_DIR.")  # fmt: skip
 @TARGET
 @DEBUG
 def environment(
-    python: Path | None, freeze: Path | None, all_packages: bool, target: Path | None, debug: bool
+    python: Path | None,
+    freeze: Path | None,
+    all_packages: bool,
+    neuron: bool,
+    neuron_ls: bool,
+    model: Path | None,
+    folder: Path | None,
+    target: Path | None,
+    debug: bool,
 ) -> int:
     """Versions of Python and the core packages, the platform, which variables are set."""
     from ...probes.environment import gather_environment
 
     vocabulary = load_base(()).vocabulary
     return emit(
-        gather_environment(vocabulary, python=python, freeze=freeze, all_packages=all_packages),
+        gather_environment(
+            vocabulary,
+            python=python,
+            freeze=freeze,
+            all_packages=all_packages,
+            neuron=neuron,
+            neuron_ls=neuron_ls,
+            model=model,
+            folder=folder,
+        ),
         target,
     )
 
@@ -107,7 +129,6 @@ def emit(outcome: Any, target: Path | None) -> int:
     from .layout import write
     from .report_text import problem_lines
 
-    facts: Sequence[Any] = [fact.plain() for fact in outcome.facts]
-    output.emit_json({"schema": "modelmedic/facts/1", "facts": facts}, target)
+    output.emit_facts(outcome.facts, target)
     write(problem_lines(outcome.problems), sys.stderr)
     return output.BAD_INPUT if outcome.problems and not outcome.facts else output.OK

@@ -1,14 +1,15 @@
-"""Compares one tensor of three runs, in pieces of bounded size and with float64 sums."""
+"""Compares one tensor of three runs, in pieces of bounded size (how: :mod:`.products`)."""
 
 from __future__ import annotations
 
 import math
 from typing import Any, NamedTuple
 
+from .products import largest, products, refine
 from .stored import Reader, Stored
 
-BLOCK = 1 << 20
-"""Elements of a piece; five float64 arrays of this size are the memory that it takes."""
+BLOCK = 1 << 17
+"""Elements of a piece: its five float32 arrays lie in the cache of the processor."""
 MAX_ROWS = 1 << 20
 """So many positions are kept one by one."""
 MAX_WIDTH = 1 << 21
@@ -71,7 +72,7 @@ def align(reference: tuple[int, ...], target: tuple[int, ...], logits: bool) -> 
     return f"the target has {steps} positions, the reference {positions}"
 
 
-class _Rows:
+class Rows:
     """The aligned rows of one tensor, read in order."""
 
     def __init__(self, reader: Reader, stored: Stored, shape: Shape, first: int) -> None:
@@ -80,15 +81,20 @@ class _Rows:
         self._at = 0  # numbers read or passed so far
 
     def read(self, row: int, rows: int, column: int, columns: int) -> Any:
-        """``columns`` numbers of ``rows`` rows of one batch, from ``column``."""
+        """``columns`` numbers of ``rows`` rows of one batch, from ``column``. They hold until the
+        next call."""
         import numpy as np
 
         batch, position = divmod(row, self._shape.positions)
         start = ((batch * self._steps) + position + self._first) * self._wide + column
-        if columns == self._wide:
+        if columns == self._wide or rows == 1:
             return self._take(start, rows * columns).reshape(rows, columns)
-        parts = [self._take(start + at * self._wide, columns) for at in range(rows)]
-        return np.stack(parts)
+        first = self._take(start, columns)
+        found = np.empty((rows, columns), first.dtype)
+        found[0] = first
+        for at in range(1, rows):
+            found[at] = self._take(start + at * self._wide, columns)
+        return found
 
     def _take(self, start: int, count: int) -> Any:
         self._reader.skip(start - self._at)
@@ -97,18 +103,24 @@ class _Rows:
 
 
 def compare(
-    fp32: Stored, bf16: Stored, target: Stored, shape: Shape, logits: bool, block: int = BLOCK
+    fp32: Stored,
+    bf16: Stored,
+    target: Stored,
+    shape: Shape,
+    logits: bool,
+    block: int = BLOCK,
+    keep: Any = None,
 ) -> Result:
-    """The figures of one tensor. Raises ``OSError`` or ``ValueError`` where a file is not what its
-    header says."""
+    """The figures of one tensor, over the rows that ``keep`` marks (None: all). Raises ``OSError``
+    or ``ValueError`` where a file is not what its header says."""
     import numpy as np
 
     sums = _Sums(shape, logits)
     with fp32.open() as a, bf16.open() as b, target.open() as c, np.errstate(all="ignore"):
         runs = (
-            _Rows(a, fp32, shape, shape.first),
-            _Rows(b, bf16, shape, shape.first),
-            _Rows(c, target, shape, 0),
+            Rows(a, fp32, shape, shape.first),
+            Rows(b, bf16, shape, shape.first),
+            Rows(c, target, shape, 0),
         )
         columns = shape.width if logits or shape.width <= block else block
         step = max(1, block // columns)
@@ -118,8 +130,12 @@ def compare(
                 row = batch * shape.positions + position
                 for column in range(0, shape.width, columns):
                     count = min(columns, shape.width - column)
-                    sums.add(row, *(run.read(row, rows, column, count) for run in runs))
-        return sums.result()
+                    parts = [run.read(row, rows, column, count) for run in runs]
+                    if keep is not None:
+                        for part in parts:  # nothing, in all three, adds nothing
+                            part[~keep[row : row + rows]] = 0
+                    sums.add(row, *parts)
+        return sums.result(keep)
 
 
 class _Sums:
@@ -128,6 +144,7 @@ class _Sums:
 
         total = shape.batches * shape.positions
         self._logits = logits
+        self._space = [np.empty(0), np.empty(0)]
         self._by_row = total <= MAX_ROWS
         # Squares of target - fp32, bf16 - fp32, fp32, target, and the product fp32 * target.
         self._rows = np.zeros((5, total if self._by_row else 1))
@@ -140,12 +157,16 @@ class _Sums:
     def add(self, row: int, fp32: Any, bf16: Any, target: Any) -> None:
         import numpy as np
 
-        off, base = target - fp32, bf16 - fp32
-        self._equal = self._equal and bool(np.array_equal(target, fp32))
-        self._max_target = _larger(self._max_target, np.abs(off).max())
-        self._max_baseline = _larger(self._max_baseline, np.abs(base).max())
+        off = self._minus(0, target, fp32)
+        base = self._minus(1, bf16, fp32)
+        highest = largest(off)
+        if self._equal and highest != 0:  # equal infinities have no difference
+            self._equal = math.isnan(highest) and bool(np.array_equal(target, fp32))
+        self._max_target = _larger(self._max_target, highest)
+        self._max_baseline = _larger(self._max_baseline, largest(base))
         pairs = ((off, off), (base, base), (fp32, fp32), (target, target), (fp32, target))
-        rows = np.stack([np.einsum("ij,ij->i", left, right) for left, right in pairs])
+        rows = np.stack([products(left, right) for left, right in pairs])
+        refine(rows, fp32, bf16, target)
         for part, value in zip(self._parts, rows.sum(axis=1), strict=True):
             part.append(float(value))
         if not self._by_row:
@@ -156,7 +177,17 @@ class _Sums:
             self._kl[row:end] = _divergence(fp32, target)
             self._top1[row:end] = fp32.argmax(axis=1) == target.argmax(axis=1)
 
-    def result(self) -> Result:
+    def _minus(self, place: int, left: Any, right: Any) -> Any:
+        """The difference, in memory that all pieces share."""
+        import numpy as np
+
+        kind = np.result_type(left, right)
+        space = self._space[place]
+        if space.dtype != kind or space.size < left.size:
+            space = self._space[place] = np.empty(left.size, kind)
+        return np.subtract(left, right, out=space[: left.size].reshape(left.shape))
+
+    def result(self, keep: Any = None) -> Result:
         off, base, left, right, product = (_sum(part) for part in self._parts)
         r_ratio, state = _ratio(off, base)
         norm = math.sqrt(left) if left >= 0 else math.nan
@@ -171,10 +202,10 @@ class _Sums:
             max_abs=_finite(self._max_target),
             l_inf=_finite(self._max_target / self._max_baseline) if self._max_baseline else None,
             bit_equal=self._equal,
-            per_position=self._per_position(),
+            per_position=self._per_position(keep),
         )
 
-    def _per_position(self) -> dict[str, Any] | None:
+    def _per_position(self, keep: Any) -> dict[str, Any] | None:
         import numpy as np
 
         if not self._by_row:
@@ -188,7 +219,7 @@ class _Sums:
         }
         if len(self._kl):
             found |= {"kl": self._kl, "top1": self._top1}
-        return found
+        return found if keep is None else {key: values[keep] for key, values in found.items()}
 
 
 def _ratio(off: float, base: float) -> tuple[float | None, str | None]:
@@ -213,7 +244,7 @@ def _divergence(reference: Any, target: Any) -> Any:
     """KL(softmax(reference) || softmax(target)) of each row, natural logarithm, clipped at 0."""
     import numpy as np
 
-    p, q = _log_softmax(reference), _log_softmax(target)
+    p, q = (_log_softmax(rows.astype(np.float64)) for rows in (reference, target))
     return np.maximum(0, np.einsum("ij,ij->i", np.exp(p), p - q))
 
 

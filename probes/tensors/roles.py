@@ -1,4 +1,5 @@
-"""Which entry of a folder holds which run, by name: ``ref_fp32``, ``ref_bf16``, ``target``."""
+"""Which entry of a folder holds which run, by name: ``ref_fp32``, ``ref_bf16``, ``target``; without
+a reference in FP32 ``ref_bf16``, ``ref_perturbed``, ``target``."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ _SEPARATOR = re.compile(r"[^a-z0-9]+")
 _NAMES = {
     "ref_fp32": ("ref_fp32", "reference_fp32", "hf_fp32", "fp32_reference", "golden_fp32"),
     "ref_bf16": ("ref_bf16", "reference_bf16", "hf_bf16", "bf16_reference", "golden_bf16"),
+    "perturbed": ("ref_perturbed", "reference_perturbed", "perturbed"),
     "target": ("target", "device", "port", "neuron"),
 }
 
@@ -23,6 +25,24 @@ class Roles(NamedTuple):
     ref_fp32: Path | None = None
     ref_bf16: Path | None = None
     target: Path | None = None
+    perturbed: Path | None = None
+
+    @property
+    def three(self) -> tuple[Path, Path, Path] | None:
+        """What takes the places of FP32 reference, low-precision reference and target; None where
+        one is missing. A reference that cannot run in FP32 takes the first place itself, and the
+        same on a perturbed input the second."""
+        first, second = self.ref_fp32, self.ref_bf16
+        if self.falls_back:
+            first, second = self.ref_bf16, self.perturbed
+        if first is None or second is None or self.target is None:
+            return None
+        return first, second, self.target
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether the effect of a perturbed input is the baseline."""
+        return self.ref_fp32 is None and self.perturbed is not None
 
 
 def find_roles(folder: Path) -> Roles:
@@ -54,8 +74,10 @@ def _preference(entry: Path) -> tuple[bool, bool, str]:
 
 def looks_like_tensors(path: Path, head: bytes = b"") -> bool:
     """Whether ``path`` is a folder with the FP32 reference and at least one of the other two
-    runs. ``head`` is not used (folders have none). Never raises."""
+    runs, or with reference, perturbed reference and target. ``head`` is not used (folders have none). Never raises."""
     if head:
         return False
     roles = find_roles(path)
+    if roles.falls_back:
+        return roles.three is not None
     return roles.ref_fp32 is not None and (roles.ref_bf16 or roles.target) is not None

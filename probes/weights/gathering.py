@@ -49,6 +49,31 @@ def sort_weight_folders(paths: Iterable[Path]) -> WeightFolders:
     )
 
 
+def trios(paths: Iterable[Path]) -> list[WeightFolders]:
+    """Every merged model with its base and its adapter. Where folders stand beside their adapter,
+    as in one folder a model family, each such group is taken by itself."""
+    groups: dict[Path, list[Path]] = {}
+    for path in paths:
+        groups.setdefault(path.parent, []).append(path)
+    if not all(_is_complete(group) for group in groups.values()):
+        groups = {Path(): [path for group in groups.values() for path in group]}
+    return [trio for group in groups.values() for trio in _trios_of(group)]
+
+
+def _is_complete(group: Iterable[Path]) -> bool:
+    return {"adapter", "model"} <= {role_of_weights(path) for path in group}
+
+
+def _trios_of(group: Iterable[Path]) -> list[WeightFolders]:
+    paths = list(group)
+    first = sort_weight_folders(paths)
+    if not any(first):
+        return []
+    taken = {first.base, first.merged}
+    more = [p for p in paths if p not in taken and role_of_weights(p) == "model"]
+    return [first, *(first._replace(merged=path) for path in sorted(more))]
+
+
 def _is_base(path: Path) -> bool:
     return "base" in path.name.lower()
 

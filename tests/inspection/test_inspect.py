@@ -50,6 +50,8 @@ def test_case(doctor: Diagnoser, root: Path, case: dict[str, Any]) -> None:
     assert not set(case.get("not", ())) & set(concluded)
     still_open = {candidate.id for candidate in report.unknown}
     assert set(case.get("open", ())) <= still_open
+    if "next_first" in case:
+        assert report.next[0].id == case["next_first"]
     if "next_probe" in case:
         assert case["next_probe"] in {step.id for step in report.next}
 
@@ -84,6 +86,23 @@ def test_a_named_file_that_is_nothing_known_is_named(
     facts, problems, _ = gather([path], doctor.base.vocabulary)
     assert not facts
     assert [(p.code, str(p.where)) for p in problems] == [(code, str(path))]
+
+
+def test_a_log_that_names_a_checkpoint_is_still_a_log(doctor: Diagnoser, tmp_path: Path) -> None:
+    path = tmp_path / "error.txt"
+    path.write_text("tinker.PermissionDeniedError: Error code: 403 - {'detail': 'Checkpoint "
+                    "tinker://run-1/sampler_weights/final is not accessible'}\n")  # fmt: skip
+    facts, problems, read = gather([path], doctor.base.vocabulary)
+    assert [title for _, title, _ in read] == ["log or traceback"] and not problems
+    assert {"error_message", "checkpoint"} <= {fact.kind for fact in facts}
+    assert doctor.diagnose(facts).diagnoses[0].id == "tinker.auth.checkpoint-private"
+
+
+def test_a_list_of_packages_says_nothing_of_variables(doctor: Diagnoser, tmp_path: Path) -> None:
+    path = tmp_path / "freeze.txt"
+    path.write_text("tinker==0.38.0\npydantic==2.12.5\n")
+    facts, _, _ = gather([path], doctor.base.vocabulary)
+    assert {fact.kind for fact in facts} == {"package"}
 
 
 def test_a_missing_path_is_named(doctor: Diagnoser, tmp_path: Path) -> None:

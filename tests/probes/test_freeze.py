@@ -54,6 +54,19 @@ def test_many_bad_lines_give_few_problems():
     assert "980 more lines" in found.problems[-1].message
 
 
+def test_a_text_without_any_package_is_one_problem():
+    listing = parse_listing("dear diary,\nnothing was installed today\n", "notes.txt")
+    assert not listing.packages
+    assert [problem.code for problem in listing.problems] == ["MM433"]
+
+
+def test_what_is_no_text_is_one_problem(tmp_path):
+    path = tmp_path / "freeze.txt"
+    path.write_bytes(bytes(range(256)) * 40)
+    with pytest.raises(ModelMedicError, match=r"MM430.*this is no text"):
+        read_listing(path)
+
+
 @pytest.mark.parametrize("target", ["missing.txt", "."])
 def test_a_file_that_cannot_be_read_is_one_clear_problem(tmp_path, target):
     with pytest.raises(ModelMedicError, match="MM430"):

@@ -160,7 +160,7 @@ def test_long_files_and_lines(tmp_path, vocabulary, monkeypatch):
 
 @pytest.mark.parametrize(
     ("content", "code"), [(b"", "MM470"), (b"\n\n", "MM470"), (b"PAR1\x15\x04", "MM471"),
-                          (b"\x1f\x8b\x08\x00\x00\x00", "MM471")],
+                          (b"\x1f\x8b\x08\x00\x00\x00", "MM440")],
 )  # fmt: skip
 def test_files_without_rows(tmp_path, vocabulary, content, code):
     path = tmp_path / "x"

@@ -103,7 +103,7 @@ def test_faults_of_the_mapping(experiment, vocabulary, change, problem):
 
 def test_a_sound_mapping_has_no_faults(whole, vocabulary):
     checks = facts(whole, vocabulary, "mapping_check")
-    assert len(checks) == 6
+    assert {f["problem"] for f in checks} >= {"entry-shape", "undefined-variable", "unknown-path"}
     assert not any(f["present"] for f in checks)
 
 

@@ -241,6 +241,14 @@ def test_facts_fit_the_vocabulary(data, vocabulary):
             assert not vocabulary.problems(fact.plain(), Location("x"))
 
 
+def test_a_text_that_is_no_log_is_named(read):
+    outcome = read("dear diary\nnothing happened today\n")
+    assert not outcome.facts
+    assert [problem.code for problem in outcome.problems] == ["MM498"]
+    healthy = read("2026-01-02 03:04:05 INFO tinker.x: step 1\n" * 5)
+    assert not [problem.code for problem in healthy.problems]
+
+
 def errors(outcome):
     """Exceptions, warnings and errors without the ids of sessions."""
     names = SessionNames()

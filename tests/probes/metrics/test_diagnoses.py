@@ -65,7 +65,12 @@ def test_server_and_network_are_left_open(diagnose, run):
     """Their metrics look alike: the wait is named, none of its causes is, and what tells them
     apart is asked for."""
     path = f"metrics/runs/{run}"
-    assert not ids(diagnose("metrics", path), "error", "warning")
+    alone = diagnose("metrics", path)
+    assert [(d.id, d.confidence) for d in alone.diagnoses if d.kind != "benign"] == [
+        ("tinker.perf.high-wait-time", "possible")
+    ]
+    assert {each.id for each in alone.unknown} >= REMAINING
+    assert alone.next[0].id == "service"
     report = diagnose("metrics", path, SLOW)
     assert ids(report)[0] == "tinker.perf.high-wait-time"
     assert not REMAINING & set(ids(report))
@@ -97,7 +102,12 @@ def test_healthy_runs_have_no_fault_of_speed(diagnose, run):
 
 @pytest.mark.parametrize(
     ("dump", "expected"),
-    [("gil", ["tinker.perf.gil-contention"]), ("py", []), ("wait", []), ("async", [])],
+    [
+        ("gil", ["tinker.perf.gil-contention"]),
+        ("py", ["tinker.perf.main-thread-blocked"]),  # a lead
+        ("wait", []),
+        ("async", []),
+    ],
 )
 def test_stack_dumps(diagnose, dump, expected):
     assert ids(diagnose("profile", f"profile/pyspy_dump_{dump}.txt")) == expected

@@ -1,14 +1,16 @@
 """Metrics of other origin, and files that are broken."""
 
+import gzip
 import json
 import os
+import random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from modelmedic.probes import metrics_courses, metrics_timing
-from modelmedic.probes.metrics import gather_metrics
+from modelmedic.probes.metrics import gather_metrics, looks_like_metrics
 from modelmedic.probes.metrics_courses import role_of
 
 
@@ -198,6 +200,32 @@ def test_a_file_that_may_not_be_read(tmp_path, vocabulary):
 def test_a_pipe_is_not_waited_for(tmp_path, vocabulary):
     os.mkfifo(tmp_path / "metrics.jsonl")
     assert codes(gather_metrics(tmp_path / "metrics.jsonl", vocabulary)) == ["MM440"]
+
+
+def test_packed_metrics_read_as_the_plain_ones(tmp_path, vocabulary):
+    rows = [{"step": n, "loss": 2.0 - n / 50, "time/total": 1.0} for n in range(60)]
+    plain = write(tmp_path, rows)
+    run = tmp_path / "run"
+    run.mkdir()
+    packed = run / "metrics.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    wanted = {(f.kind, f.values) for f in gather_metrics(plain, vocabulary).facts}
+    for path in (packed, run):
+        found = {(f.kind, f.values) for f in gather_metrics(path, vocabulary).facts}
+        assert wanted <= found
+    assert looks_like_metrics(run)
+
+
+def test_a_packed_file_that_breaks_off_keeps_its_start(tmp_path, vocabulary):
+    spread = random.Random(1)
+    rows = [{"step": n, "loss": spread.random()} for n in range(5000)]
+    raw = gzip.compress(write(tmp_path, rows).read_bytes())
+    path = tmp_path / "cut.jsonl.gz"
+    path.write_bytes(raw[: len(raw) // 2])
+    outcome = gather_metrics(path, vocabulary)
+    assert 1000 < metric(outcome, "loss").get("count") < 4500
+    (problem,) = outcome.problems
+    assert problem.code == "MM441" and "lost" in problem.message
 
 
 def test_nothing_secret_leaves_config(tmp_path, vocabulary):

@@ -45,6 +45,15 @@ def test_noise_without_a_course_is_flat(seed):
     assert stats.trend(noisy([2.0] * 60, 0.3, seed)) == "flat"
 
 
+def test_a_drop_is_measured_from_the_best_part_to_the_end():
+    fallen = [0.1, 0.5, 0.9, 0.9, 0.9, 0.9, 0.3, 0.1, 0.1, 0.1, 0.1]
+    assert stats.drop(fallen) == pytest.approx(8 / 9)
+    assert stats.drop(noisy([i / 50 for i in range(60)], 0.001)) == 0
+    assert stats.drop([-1.0] * 10 + [-3.0] * 10) == pytest.approx(2)
+    assert stats.drop([0.0] * 10) is None
+    assert stats.drop([1, 0, 0]) is None
+
+
 def test_spikes_stand_far_above_their_neighbours():
     values = noisy([1.0] * 60, 0.05)
     assert stats.spikes(values) == 0
@@ -96,6 +105,8 @@ def test_any_numbers_have_figures(values):
     assert stats.trend(values) in (None, "flat", "falling", "rising", "turning-up",
                                    "turning-down", "unstable")  # fmt: skip
     stats.spikes(values)
+    fallen = stats.drop(values)
+    assert fallen is None or fallen >= 0
     stats.levels([abs(value) for value in values])
 
 

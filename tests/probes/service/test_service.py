@@ -147,8 +147,6 @@ def test_creation_refused_with_a_status(status, vocabulary, first_diagnosis):
     (response,) = of_kind(outcome, "http_response")
     assert (response["status"], response["operation"]) == (status, "create_model")
     assert service.requests[-1][0] == "finish"
-    if status >= 500:  # to a person who wants a client, both mean that there is none to be had
-        diagnosis = "tinker.service.model-capacity"
     assert first_diagnosis(outcome) == diagnosis
 
 
@@ -178,6 +176,17 @@ def test_capabilities_with_a_broken_answer(fault, vocabulary, first_diagnosis):
     (message,) = of_kind(outcome, "error_message")
     assert f"{message['exception']}: {message['text']}" == error
     assert first_diagnosis(outcome) == diagnosis
+
+
+@pytest.mark.parametrize("fault", ["drop", "html", "wrong-json"])
+def test_creation_with_a_broken_answer_is_no_matter_of_capacity(fault, vocabulary, first_diagnosis):
+    with Service({"create_model": fault}) as service:
+        outcome = gather_service(vocabulary, base_url=service.url, run=here, **TIMES)
+    found = check(outcome, "create-training-client")
+    assert (found["ok"], found["error"]) == (False, OTHER_FAULTS[fault][0])
+    first = {"drop": "tinker.service.overloaded", "html": "tinker.service.unreachable",
+             "wrong-json": "tinker.service.internal-error"}  # fmt: skip
+    assert first_diagnosis(outcome) == first[fault]
 
 
 def test_capabilities_that_hang(vocabulary, first_diagnosis):

@@ -68,16 +68,16 @@ def test_r_ratio_and_cosine_of_one_tensor(tmp_path, vocabulary):
     f, b, t = (x.astype(np.float64).ravel() for x in (fp32, low, target))
     norm = np.linalg.norm
     assert found["component"] == "mlp"
-    assert found["r_ratio"] == pytest.approx(norm(t - f) / (norm(b - f) + 1e-12), rel=1e-9)
-    assert found["cosine"] == pytest.approx(f @ t / norm(f) / norm(t), rel=1e-9)
-    assert found["rel_l2"] == pytest.approx(norm(t - f) / norm(f), rel=1e-9)
-    assert found["norm_ratio"] == pytest.approx(norm(t) / norm(f), rel=1e-9)
-    assert found["max_abs"] == pytest.approx(np.abs(t - f).max(), rel=1e-9)
-    assert found["l_inf"] == pytest.approx(np.abs(t - f).max() / np.abs(b - f).max(), rel=1e-9)
+    assert found["r_ratio"] == pytest.approx(norm(t - f) / (norm(b - f) + 1e-12), rel=2e-7)
+    assert found["cosine"] == pytest.approx(f @ t / norm(f) / norm(t), rel=2e-7)
+    assert found["rel_l2"] == pytest.approx(norm(t - f) / norm(f), rel=2e-7)
+    assert found["norm_ratio"] == pytest.approx(norm(t) / norm(f), rel=2e-7)
+    assert found["max_abs"] == pytest.approx(np.abs(t - f).max(), rel=2e-7)
+    assert found["l_inf"] == pytest.approx(np.abs(t - f).max() / np.abs(b - f).max(), rel=2e-7)
     rows = [norm(t - f) / (norm(b - f) + 1e-12)
             for f, b, t in zip(*(x.astype(np.float64).reshape(14, 16)
                                  for x in (fp32, low, target)), strict=True)]  # fmt: skip
-    assert found["r_p95"] == pytest.approx(np.percentile(rows, 95), rel=1e-9)
+    assert found["r_p95"] == pytest.approx(np.percentile(rows, 95), rel=2e-7)
     assert found["positions"] == 14
     assert "state" not in found
 
@@ -101,13 +101,53 @@ def test_it_agrees_with_numpy_and_pieces_with_the_whole(
     three_runs(root, forms, **{name: (fp32, low, target)})
     (whole,) = gather(root, vocabulary)
     (pieces,) = gather(root, vocabulary, block_elements=block)
-    assert pieces == {k: pytest.approx(v, rel=1e-11, abs=1e-15) if isinstance(v, float) else v
+    assert pieces == {k: pytest.approx(v, rel=2e-7, abs=1e-15) if isinstance(v, float) else v
                       for k, v in whole.items()}  # fmt: skip
     f, b, t = (x.astype(np.float64).ravel() for x in (fp32, low, target))
     ratio = np.sqrt(np.sum((t - f) ** 2)) / (np.sqrt(np.sum((b - f) ** 2)) + 1e-12)
     assert whole["r_ratio"] == pytest.approx(ratio, rel=1e-6)
     cosine = np.dot(f, t) / np.sqrt(np.dot(f, f) * np.dot(t, t))
     assert whole["cosine"] == pytest.approx(cosine, rel=1e-6)
+
+
+@settings(max_examples=40, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@given(
+    st.integers(0, 2**31),
+    st.sampled_from([1e-37, 1e-22, 1.0, 1e20, 1e38]),
+    st.sampled_from([1e-30, 1e-3, 1.0]),
+    st.booleans(),
+    st.integers(1, 2_500),
+)
+def test_numbers_that_leave_the_range_of_float32(
+    tmp_path_factory, vocabulary, seed, scale, error, uncorrelated, width
+):
+    """Squares of tiny and huge numbers, rows of both in one tensor, products that cancel out."""
+    root = tmp_path_factory.mktemp("runs")
+    random = np.random.default_rng(seed)
+    fp32 = random.uniform(0.1, 0.9, (3, width)).astype(np.float32)
+    fp32[1] *= np.float32(scale)
+    low = (fp32 * np.float32(1 + 2**-8)).astype(np.float32)
+    wide = fp32.astype(np.float64) * (1 + error * random.normal(size=fp32.shape))
+    if uncorrelated:
+        wide = scale * random.normal(size=fp32.shape)
+    target = np.clip(wide, -3e38, 3e38).astype(np.float32)
+    three_runs(root, mlp=(fp32, low, target))
+    (found,) = gather(root, vocabulary)
+    f, b, t = (x.astype(np.float64).ravel() for x in (fp32, low, target))
+    norm = np.linalg.norm
+    assert found["r_ratio"] == pytest.approx(norm(t - f) / (norm(b - f) + 1e-12), rel=1e-6)
+    assert found["cosine"] == pytest.approx(f @ t / norm(f) / norm(t), rel=1e-6)
+    assert found["norm_ratio"] == pytest.approx(norm(t) / norm(f), rel=1e-6)
+
+
+def test_float64_is_compared_in_float64(tmp_path, vocabulary):
+    fp32, low, target = (x.astype(np.float64) for x in noisy((3, 40)))
+    target = fp32 + 1e-12 * (target - fp32)
+    three_runs(tmp_path, ("npy", "npy", "npz"), mlp=(fp32, low, target))
+    (found,) = gather(tmp_path, vocabulary)
+    ratio = np.linalg.norm(target - fp32) / (np.linalg.norm(low - fp32) + 1e-12)
+    assert found["r_ratio"] == pytest.approx(ratio, rel=1e-9)
 
 
 def test_bfloat16_files_are_read(tmp_path, vocabulary):
