@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from .device import GPU_BLOCK, Compute, Figures
 from .products import largest, products, refine
 from .stored import Reader, Stored
 
@@ -110,12 +111,15 @@ def compare(
     logits: bool,
     block: int = BLOCK,
     keep: Any = None,
+    compute: Compute | None = None,
 ) -> Result:
-    """The figures of one tensor, over the rows that ``keep`` marks (None: all). Raises ``OSError``
-    or ``ValueError`` where a file is not what its header says."""
+    """The figures of one tensor, over the rows that ``keep`` marks (None: all); ``compute`` does
+    them elsewhere than in numpy. Raises ``OSError`` or ``ValueError`` where a file is not what its
+    header says."""
     import numpy as np
 
-    sums = _Sums(shape, logits)
+    block = block if compute is None else max(block, GPU_BLOCK)
+    sums = _Sums(shape, logits, compute)
     with fp32.open() as a, bf16.open() as b, target.open() as c, np.errstate(all="ignore"):
         runs = (
             Rows(a, fp32, shape, shape.first),
@@ -139,11 +143,12 @@ def compare(
 
 
 class _Sums:
-    def __init__(self, shape: Shape, logits: bool) -> None:
+    def __init__(self, shape: Shape, logits: bool, compute: Compute | None) -> None:
         import numpy as np
 
         total = shape.batches * shape.positions
         self._logits = logits
+        self._compute = compute or self._figures
         self._space = [np.empty(0), np.empty(0)]
         self._by_row = total <= MAX_ROWS
         # Squares of target - fp32, bf16 - fp32, fp32, target, and the product fp32 * target.
@@ -155,27 +160,35 @@ class _Sums:
         self._top1 = np.zeros(len(self._kl))
 
     def add(self, row: int, fp32: Any, bf16: Any, target: Any) -> None:
-        import numpy as np
-
-        off = self._minus(0, target, fp32)
-        base = self._minus(1, bf16, fp32)
-        highest = largest(off)
-        if self._equal and highest != 0:  # equal infinities have no difference
-            self._equal = math.isnan(highest) and bool(np.array_equal(target, fp32))
-        self._max_target = _larger(self._max_target, highest)
-        self._max_baseline = _larger(self._max_baseline, largest(base))
-        pairs = ((off, off), (base, base), (fp32, fp32), (target, target), (fp32, target))
-        rows = np.stack([products(left, right) for left, right in pairs])
-        refine(rows, fp32, bf16, target)
-        for part, value in zip(self._parts, rows.sum(axis=1), strict=True):
+        found = self._compute(fp32, bf16, target, bool(len(self._kl)))
+        self._equal = self._equal and found.equal
+        self._max_target = _larger(self._max_target, found.largest)
+        self._max_baseline = _larger(self._max_baseline, found.largest_baseline)
+        for part, value in zip(self._parts, found.rows.sum(axis=1), strict=True):
             part.append(float(value))
         if not self._by_row:
             return
         end = row + len(fp32)
-        self._rows[:, row:end] += rows
+        self._rows[:, row:end] += found.rows
         if len(self._kl):
-            self._kl[row:end] = _divergence(fp32, target)
-            self._top1[row:end] = fp32.argmax(axis=1) == target.argmax(axis=1)
+            self._kl[row:end], self._top1[row:end] = found.kl, found.top1
+
+    def _figures(self, fp32: Any, bf16: Any, target: Any, logits: bool) -> Figures:
+        import numpy as np
+
+        off, base = self._minus(0, target, fp32), self._minus(1, bf16, fp32)
+        highest = largest(off)
+        equal = self._equal and highest == 0
+        if self._equal and math.isnan(highest):  # equal infinities have no difference
+            equal = bool(np.array_equal(target, fp32))
+        pairs = ((off, off), (base, base), (fp32, fp32), (target, target), (fp32, target))
+        rows = np.stack([products(left, right) for left, right in pairs])
+        refine(rows, fp32, bf16, target)
+        found = Figures(rows, highest, largest(base), equal)
+        if not logits:
+            return found
+        top1 = fp32.argmax(axis=1) == target.argmax(axis=1)
+        return found._replace(kl=_divergence(fp32, target), top1=top1)
 
     def _minus(self, place: int, left: Any, right: Any) -> Any:
         """The difference, in memory that all pieces share."""

@@ -19,10 +19,11 @@ from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, Problem
 from ..outcome import Collector, Outcome, not_available
 from .comparison import BLOCK, MAX_WIDTH, Result, align, compare
+from .device import Compute, find_gpu
 from .emission import add_faults, add_logits, add_results, add_signatures
 from .faults import Row, find_faults
 from .naming import Name, is_logits, name_all
-from .roles import Roles, find_roles
+from .roles import find_roles
 from .samples import Samples
 from .settings import add_settings
 from .stored import Stored, list_stored
@@ -42,19 +43,25 @@ def gather_tensors(
     *,
     block_elements: int = BLOCK,
     max_elements: int = MAX_ELEMENTS,
+    device: str = "auto",
 ) -> Outcome:
     """One ``component_result`` fact for every module that all three runs below ``path`` captured
     (``ref_fp32``, ``ref_bf16``, ``target``: folders or files; safetensors, npy, npz), in model
-    order; ``fault`` facts where a failure begins in a forward pass of several modules; and
-    ``e2e_result`` facts for logits at several positions.
+    order; ``fault`` facts where a failure begins in a forward pass of several modules;
+    ``error_signature`` facts of what the error looks like there; and ``e2e_result`` facts for
+    logits at several positions. Where the reference does not run in FP32, ``ref_bf16`` takes its
+    place and ``ref_perturbed`` (the same, on an input off by a machine epsilon) gives the baseline.
 
     Reads ``block_elements`` numbers of a tensor at a time (logits: at least a row), whatever its
-    size. Pickles are refused. Never raises over its input.
+    size. ``device`` is ``auto`` (a GPU for much data where torch sees one), ``cpu`` or ``cuda``.
+    Pickles are refused. Never raises over its input.
     """
     collector = Collector(vocabulary, "probe:tensors")
     roles = find_roles(Path(path))
-    missing = [role for role, found in roles._asdict().items() if found is None]
-    if missing:
+    three = roles.three
+    if three is None:
+        missing = [role for role in ("ref_fp32", "ref_bf16", "target")
+                   if getattr(roles, role) is None]  # fmt: skip
         hint = "put the tensors of each run into the folders ref_fp32, ref_bf16 and target"
         text = f"there are no tensors of the runs {', '.join(missing)}"
         collector.problem("MM510", text, Location(str(path)), hint)
@@ -63,8 +70,13 @@ def gather_tensors(
         return not_available("numpy", "tensors")
     import numpy as np
 
-    runs = _read(roles, collector)
-    rows = _compare_all(runs, collector, Location(str(path)), max(64, block_elements), max_elements)
+    runs = _read(three, collector)
+    compute = find_gpu(device, sum(tensor.size for tensor in runs[0].values()))
+    block = max(64, block_elements)
+    rows = _compare_all(runs, collector, Location(str(path)), block, max_elements, compute)
+    if roles.falls_back and rows:
+        collector.add("component_test", str(path), component="captured modules", method="2-tensor",
+                      reference_fp32=False)  # fmt: skip
     add_settings(collector, Path(path), roles.target)
     faults = find_faults(rows)
     samples = Samples(runs, [row.name for row in rows])
@@ -76,11 +88,11 @@ def gather_tensors(
     return collector.outcome()
 
 
-def _read(roles: Roles, collector: Collector) -> list[dict[Name, Stored]]:
+def _read(roles: Sequence[Path], collector: Collector) -> list[dict[Name, Stored]]:
     runs = []
     for path in roles:
         problems: list[Problem] = []
-        runs.append(name_all(list_stored(path, problems)) if path else {})
+        runs.append(name_all(list_stored(path, problems)))
         collector.extend(problems)
     return runs
 
@@ -91,6 +103,7 @@ def _compare_all(
     where: Location,
     block: int,
     elements: int,
+    compute: Compute | None,
 ) -> list[Row]:
     shared = set(runs[0]) & set(runs[1]) & set(runs[2])
     alone = (set(runs[0]) | set(runs[1]) | set(runs[2])) - shared
@@ -119,7 +132,7 @@ def _compare_all(
     with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1)) as pool:
         work = [(name, [run[name] for run in runs]) for name in names[:taken]]
         ties = Ties(Samples(runs, names[:taken]))
-        found = pool.map(lambda item: _compare_one(item[0], item[1], block, ties), work)
+        found = pool.map(lambda item: _compare_one(*item, block, ties, compute), work)
         for (name, three), result in zip(work, found, strict=True):
             if isinstance(result, Problem):
                 collector.extend([result])
@@ -129,7 +142,9 @@ def _compare_all(
     return rows
 
 
-def _compare_one(name: Name, three: Sequence[Stored], block: int, ties: Ties) -> Result | Problem:
+def _compare_one(
+    name: Name, three: Sequence[Stored], block: int, ties: Ties, compute: Compute | None
+) -> Result | Problem:
     fp32, bf16, target = three
     logits = is_logits(name.module) and bool(fp32.shape) and fp32.shape[-1] <= MAX_WIDTH
     place, hint = Location(str(target.file)), ""
@@ -140,7 +155,8 @@ def _compare_one(name: Name, three: Sequence[Stored], block: int, ties: Ties) ->
         shape = align(fp32.shape, target.shape, is_logits(name.module))
         if not isinstance(shape, str):
             try:
-                return compare(fp32, bf16, target, shape, logits, block, ties.kept(name, shape))
+                keep = ties.kept(name, shape)
+                return compare(fp32, bf16, target, shape, logits, block, keep, compute)
             except (OSError, ValueError, EOFError, RuntimeError, MemoryError,
                     zipfile.BadZipFile, zlib.error) as error:  # fmt: skip
                 return Problem("MM511", f"reading {name.shown} failed: {error}", place)

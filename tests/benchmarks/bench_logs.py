@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,11 +14,13 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
 
 _ROOT = Path(__file__).resolve().parents[2]
 _MEGABYTES = 1000
+_PARTS = 7
 _LINES = 100_000
 _TROUBLE_EVERY = 200
 _HEARTBEAT = (
@@ -49,15 +52,51 @@ def _write(path: Path, megabytes: int, *, quiet: bool) -> None:
             day += 1
 
 
-def _measure(path: Path) -> None:
-    """Read the log and print what it took; run in a process of its own for the memory."""
+def _vocabulary() -> Any:
     from modelmedic.facts import Vocabulary
     from modelmedic.facts.declarations import load_vocabulary
-    from modelmedic.probes.logs import gather_logs
 
     files = sorted((_ROOT / "facts" / "vocabulary").glob("*.yaml"))
-    plain = load_vocabulary((str(file), file.read_text("utf-8")) for file in files)
-    vocabulary = Vocabulary.from_plain(plain)
+    return Vocabulary.from_plain(load_vocabulary((str(f), f.read_text("utf-8")) for f in files))
+
+
+def _compare(path: Path) -> None:
+    """Print how many facts the log gives, and how many of them it gives split and rotated."""
+    from modelmedic.probes.logs import gather_logs
+
+    vocabulary = _vocabulary()
+    whole = [fact.sort_key() for fact in gather_logs(path, vocabulary).facts]
+    parts, size = [], path.stat().st_size // _PARTS + 1
+    folder = path.parent / "rotated"
+    folder.mkdir()
+    with open(path, "rb") as file:
+        for number in range(_PARTS):  # the newest part has no number
+            name = "train.log" if number == _PARTS - 1 else f"train.log.{_PARTS - 1 - number}"
+            parts.append(folder / name)
+            with open(parts[-1], "wb") as part:
+                shutil.copyfileobj(_Limited(file, size), part)
+                part.write(file.readline())
+    split = [fact.sort_key() for fact in gather_logs(folder / "train.log", vocabulary).facts]
+    print(len(whole), len(split), len(set(whole) & set(split)))
+
+
+class _Limited:
+    """The next bytes of a file, as a file."""
+
+    def __init__(self, file: BinaryIO, left: int) -> None:
+        self._file, self._left = file, left
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(min(size, self._left) if size >= 0 else self._left)
+        self._left -= len(data)
+        return data
+
+
+def _measure(path: Path) -> None:
+    """Read the log and print what it took; run in a process of its own for the memory."""
+    from modelmedic.probes.logs import gather_logs
+
+    vocabulary = _vocabulary()
     begin = time.perf_counter()
     outcome = gather_logs(path, vocabulary)
     seconds = time.perf_counter() - begin
@@ -88,7 +127,23 @@ def test_a_gigabyte_of_log(quiet: bool) -> None:
     assert memory_mb < 200
 
 
+@pytest.mark.bench
+@pytest.mark.timeout(900)
+def test_a_log_that_is_split_and_rotated_gives_the_same_facts() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "train.log")
+        _write(path, _MEGABYTES, quiet=False)
+        command = [sys.executable, __file__, "--compare", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=800)
+    whole, split, common = map(int, done.stdout.split())
+    print(f"\n{_MEGABYTES} MB: {whole} facts, {split} in {_PARTS} rotated files, {common} the same")
+    assert whole == split == common > 1
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--compare"]:
+        _compare(Path(sys.argv[2]))
+        sys.exit()
     if sys.argv[1:2] == ["--read"]:
         _measure(Path(sys.argv[2]))
     else:

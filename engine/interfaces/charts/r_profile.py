@@ -1,0 +1,211 @@
+"""The R-ratio of each component, in their order, as a self-contained SVG on a logarithmic scale.
+
+It only draws: what a band means stands in the knowledge. A calibrated tau_R among the facts moves
+the limit. Nothing of the text of facts reaches the picture unescaped.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ....facts import Fact
+from ..safe_text import one_line
+
+WIDTH, HEIGHT = 960, 400
+LEFT, RIGHT, TOP, BOTTOM = 62, 96, 52, 74
+MAX_LABELS = 12
+_FEW_LABELS = 5
+"""So many are shown where more components fail than can have a label."""
+_MAX_SHIFT = 66.0
+MAX_NAMES = 24
+"""With more components than this, the axis shows places instead of names."""
+TAU_R = 1.2
+_LOWEST, _HIGHEST = 0.1, 1e6
+# Lower edge of each band, and its colour.
+_BANDS = (
+    (0.0, "#e8f0fb", "low"), (0.9, "#e6f4ea", "baseline"),
+    (1.05, "#f1f8e3", "tolerated"), (TAU_R, "#fff4d6", "excess"), (3.0, "#fde6c8", "partial"),
+    (10.0, "#fbd5c5", "formula"), (100.0, "#f6c0bd", "wrong"), (1_000.0, "#eba9ad", "structure"),
+)  # fmt: skip
+_GOOD, _BAD, _UNKNOWN = "#2e7d4f", "#b3261e", "#6b6b6b"
+_FONT = "font-family='system-ui, sans-serif'"
+
+
+class _Point(NamedTuple):
+    name: str
+    ratio: float | None
+    state: str
+    fails: bool
+
+
+def r_profile_svg(facts: Sequence[Fact]) -> str | None:
+    """The profile over the ``component_result`` facts; None where fewer than two have a ratio or
+    say why they have none."""
+    limit = _limit(facts)
+    points = _points(facts, limit)
+    if len(points) < 2:
+        return None
+    known = [p.ratio for p in points if p.ratio]
+    scale = _Scale(len(points), min([0.5, *known]), max([4.0, *(1.4 * r for r in known)]))
+    parts = [
+        *_head(points, limit), *_bands(scale, limit), *_axes(scale, points),
+        *_marks(scale, points), *_labels(scale, points), "</svg>",
+    ]  # fmt: skip
+    return "\n".join(parts) + "\n"
+
+
+class _Scale:
+    """Places of values in the picture; the vertical axis is logarithmic."""
+
+    def __init__(self, count: int, low: float, high: float) -> None:
+        self.count = count
+        self.low = max(_LOWEST, min(low, 0.9)) * 0.9
+        self.high = min(_HIGHEST, high)
+        self.step = (WIDTH - LEFT - RIGHT) / count
+
+    def x(self, place: int) -> float:
+        return LEFT + (place + 0.5) * self.step
+
+    def y(self, ratio: float) -> float:
+        value = math.log(min(max(ratio, self.low), self.high) / self.low)
+        inside = HEIGHT - TOP - BOTTOM
+        return HEIGHT - BOTTOM - inside * value / math.log(self.high / self.low)
+
+
+def _limit(facts: Sequence[Fact]) -> float:
+    for fact in facts:
+        if fact.kind == "calibrated_limit" and fact.get("limit") == "tau_r" and fact.get("value"):
+            return float(str(fact.get("value")))
+    return TAU_R
+
+
+def _points(facts: Sequence[Fact], limit: float) -> list[_Point]:
+    rows = [fact for fact in facts if fact.kind == "component_result"]
+    rows.sort(key=lambda f: (float(str(f.get("index") or 0)), str(f.get("component"))))
+    found = []
+    for fact in rows:
+        ratio, state = fact.get("r_ratio"), str(fact.get("state") or "")
+        if ratio is None and state in ("", "missing"):
+            continue
+        value = None if ratio is None else float(str(ratio))
+        fails = state in ("nan", "infinite") if value is None else value >= limit
+        found.append(_Point(one_line(str(fact.get("component")))[:80], value, state, fails))
+    return found
+
+
+def _head(points: Sequence[_Point], limit: float) -> Iterator[str]:
+    fails = [p for p in points if p.fails]
+    worst = max(fails, key=lambda p: p.ratio or math.inf, default=None)
+    text = f"{len(points)} components, {len(fails)} at or above the limit of {_figure(limit)}"
+    if worst is not None:
+        text += f"; largest: {worst.name}, {_ratio(worst)}"
+    yield (f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {HEIGHT}' role='img' "
+           f"aria-labelledby='r-profile-title r-profile-desc' width='100%'>")  # fmt: skip
+    yield "<title id='r-profile-title'>R-ratio of each component</title>"
+    yield f"<desc id='r-profile-desc'>{html.escape(text)}</desc>"
+    yield f"<rect width='{WIDTH}' height='{HEIGHT}' fill='#ffffff'/>"
+
+
+def _bands(scale: _Scale, limit: float) -> Iterator[str]:
+    right = WIDTH - RIGHT
+    edges = [edge for edge, _, _ in _BANDS[1:]] + [math.inf]
+    for (low, colour, name), high in zip(_BANDS, edges, strict=True):
+        top, bottom = scale.y(high), scale.y(low)
+        if bottom - top > 0.05:
+            yield (
+                f"<rect x='{LEFT}' y='{top:.1f}' width='{right - LEFT}' "
+                f"height='{bottom - top:.1f}' fill='{colour}'><title>{name}</title></rect>"
+            )
+        if bottom - top > 13:
+            yield _text(right + 6, (top + bottom) / 2 + 4, name, "start", size=10, colour=_UNKNOWN)
+    at = scale.y(limit)
+    yield (f"<line x1='{LEFT}' x2='{right}' y1='{at:.1f}' y2='{at:.1f}' stroke='{_BAD}' "
+           "stroke-dasharray='5 4'/>")  # fmt: skip
+    yield _text(LEFT + 4, at - 4, f"limit {_figure(limit)}", "start", size=10, colour=_BAD)
+
+
+def _axes(scale: _Scale, points: Sequence[_Point]) -> Iterator[str]:
+    base = HEIGHT - BOTTOM
+    ticks = [t for t in (0.1, 0.3, 1, 3, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
+             if scale.low <= t <= scale.high]  # fmt: skip
+    for tick in ticks:
+        at = scale.y(tick)
+        yield f"<line x1='{LEFT - 4}' x2='{LEFT}' y1='{at:.1f}' y2='{at:.1f}' stroke='#444444'/>"
+        yield _text(LEFT - 8, at + 4, f"{tick:g}", "end")
+    yield _text(14, (TOP + base) / 2, "R-ratio", "middle", f"rotate(-90 14 {(TOP + base) / 2:.0f})")
+    if len(points) <= MAX_NAMES:
+        for place, point in enumerate(points):
+            x = scale.x(place)
+            name = point.name if len(point.name) <= 22 else f"...{point.name[-19:]}"
+            yield _text(x, base + 12, name, "end", f"rotate(-28 {x:.1f} {base + 12})", 10)
+        return
+    every = max(1, 10 ** math.floor(math.log10(len(points) / 2)) // 2)
+    while len(points) / every > 20:
+        every *= 2
+    for place in range(0, len(points), every):
+        yield _text(scale.x(place), base + 18, str(place))
+    yield _text((LEFT + WIDTH - RIGHT) / 2, base + 42, "component, in the order of the model")
+
+
+def _marks(scale: _Scale, points: Sequence[_Point]) -> Iterator[str]:
+    radius = max(1.5, min(5.0, scale.step / 3))
+    one = scale.y(1.0)
+    for place, point in enumerate(points):
+        x, colour = scale.x(place), _BAD if point.fails else _GOOD
+        title = f"<title>{html.escape(f'{point.name}: {_ratio(point)}')}</title>"
+        if point.ratio is None:
+            # Without a ratio: at the upper edge if it fails, else (a zero baseline) at 1.
+            y, colour = (scale.y(scale.high), _BAD) if point.fails else (one, _UNKNOWN)
+            yield (
+                f"<rect x='{x - radius:.1f}' y='{y - radius:.1f}' width='{2 * radius:.1f}' "
+                f"height='{2 * radius:.1f}' fill='#ffffff' stroke='{colour}'>{title}</rect>"
+            )
+            continue
+        y = scale.y(point.ratio)
+        yield (f"<line x1='{x:.1f}' x2='{x:.1f}' y1='{one:.1f}' y2='{y:.1f}' stroke='{colour}' "
+               f"stroke-width='{min(2.0, radius / 2):.1f}'/>")  # fmt: skip
+        yield f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{radius:.1f}' fill='{colour}'>{title}</circle>"
+
+
+def _labels(scale: _Scale, points: Sequence[_Point]) -> Iterator[str]:
+    """Names of the failing components: the first, and then the largest, where there is room."""
+    failing = [(place, p) for place, p in enumerate(points) if p.fails]
+    order = failing[:1] + sorted(failing[1:], key=lambda item: -(item[1].ratio or math.inf))
+    room = MAX_LABELS if len(failing) <= MAX_LABELS else _FEW_LABELS
+    taken: list[tuple[float, float, float]] = []
+    for place, point in order[:room]:
+        text = f"{point.name[-34:]} {_ratio(point).removeprefix('R ')}"
+        half = 3.5 * len(text)
+        beside = half + 6 if place == failing[0][0] and len(failing) > MAX_LABELS else 0.0
+        x = min(max(scale.x(place) - beside, LEFT + half), WIDTH - RIGHT - half)
+        start = y = scale.y(scale.high if point.ratio is None else point.ratio) - 9
+        while any(abs(x - a) < half + b + 4 and abs(y - c) < 13 for a, b, c in taken):
+            y -= 3
+        if y < 26 or start - y > _MAX_SHIFT:
+            continue
+        taken.append((x, half, y))
+        yield _text(x, y, text, size=11, colour=_BAD, weight="600")
+    hidden = len(failing) - len(taken)
+    if hidden:
+        yield _text(WIDTH - RIGHT, 16, f"and {hidden} more above the limit", "end", colour=_BAD)
+
+
+def _text(
+    x: float, y: float, text: str, anchor: str = "middle", transform: str = "", size: int = 11,
+    *, colour: str = "#333333", weight: str = "",
+) -> str:  # fmt: skip
+    more = f" transform='{transform}'" if transform else ""
+    more += f" font-weight='{weight}'" if weight else ""
+    return (f"<text x='{x:.1f}' y='{y:.1f}' {_FONT} font-size='{size}' fill='{colour}' "
+            f"text-anchor='{anchor}'{more}>{html.escape(text)}</text>")  # fmt: skip
+
+
+def _ratio(point: _Point) -> str:
+    return point.state if point.ratio is None else f"R {_figure(point.ratio)}"
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3g}" if value < 1e4 else f"{value:.1e}"
