@@ -78,7 +78,7 @@ $(VENV)/.installed-dev: $(RUN) constraints-dev.txt
 $(VENV)/.installed-heavy: $(VENV)/.installed-dev
 	@echo "make: installing torch, transformers and the Tinker SDK in $(VENV)" >&2
 	@$(PIP) install -c constraints-dev.txt torch==2.13.0
-	@$(PIP) install -c constraints-dev.txt tinker tinker-cookbook transformers safetensors numpy
+	@$(PIP) install -c constraints-dev.txt tinker tinker-cookbook transformers safetensors numpy matplotlib
 	@touch $@
 
 # ---- use ----------------------------------------------------------------------------------------

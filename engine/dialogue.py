@@ -6,16 +6,29 @@ an answer gives exactly the dialogue that would have been without it. No termina
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..facts import Attribute, Fact, Location, ModelMedicError, Problem, Provenance
+from ..facts import Attribute, Fact, Location, Provenance
+from .answers import choose, typed, wrong
+from .conclusion import Conclusion, conclude
 from .diagnoser import Consultation, Diagnoser
-from .report import NextStep, Report
+from .plan import Option, Planner, with_targets
+from .report import Candidate, NextStep, Report
+from .said import united, with_passed_over
+from .separation import Chosen, first_that_matters
 
 UNKNOWN = "unknown"
-_YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
+_ARTEFACT = "artefact"
+
+
+Order = Callable[[Sequence[Option]], Sequence[Option]]
+
+
+def by_value(options: Sequence[Option]) -> Sequence[Option]:
+    """The order of a plan: what settles most for its cost comes first."""
+    return options
 
 
 class Entry(NamedTuple):
@@ -43,13 +56,14 @@ class Question(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """A probe that would find out by itself."""
+    """A probe that would find out by itself. ``reads`` says that it has to be told what to read."""
 
     probe: str
     text: str
     command: str
     seconds: float
     separates: tuple[str, ...]
+    reads: bool = False
 
 
 class Dialogue:
@@ -60,16 +74,24 @@ class Dialogue:
         doctor: Diagnoser,
         entries: Sequence[Entry] = (),
         runnable: Iterable[str] = (),
+        readable: Iterable[str] = (),
+        order: Order = by_value,
     ) -> None:
-        """``runnable`` names the probes that may be offered."""
+        """``runnable`` names the probes that may be offered, ``readable`` those that may be offered
+        where the person can say what they shall read. ``order`` sorts what could be asked."""
         self.doctor = doctor
         self.entries = tuple(entries)
         self._runnable = frozenset(runnable)
+        self._readable = frozenset(readable) - self._runnable
+        self._order = order
 
-    @property
+    @cached_property
     def facts(self) -> tuple[Fact, ...]:
-        """Everything said or gathered so far."""
-        return tuple(fact for entry in self.entries for fact in entry.facts)
+        """Everything said or gathered so far, as the engine sees it."""
+        base = self.doctor.base
+        said = united([f for e in self.entries for f in e.facts], base.vocabulary.kinds)
+        derive = self.doctor.backend.derive
+        return with_passed_over(said, base.catalogue["trees"], lambda facts: derive(facts).facts)
 
     @cached_property
     def consultation(self) -> Consultation:
@@ -81,24 +103,52 @@ class Dialogue:
         """What follows from the facts so far."""
         return self.consultation.report()
 
+    @cached_property
+    def planner(self) -> Planner:
+        """The plan for what comes next."""
+        asked = [entry.question for entry in self.entries]
+        return self.consultation.planner(asked, self._runnable | self._readable, self._runnable)
+
     def symptoms(self) -> dict[str, str]:
         """The symptoms that trees start from, with their titles: what a consultation opens with."""
         trees = self.doctor.base.catalogue["trees"].values()
         known = self.doctor.base.vocabulary.kinds["symptom"].attributes["name"].values or {}
         return {t["symptom"]: known.get(t["symptom"], t["title"]) for t in trees}
 
+    def possible(self) -> tuple[Candidate, ...]:
+        """The diagnoses that some question or probe could still settle, likeliest first."""
+        title = self.doctor.base.summary
+        return tuple(Candidate(name, title(name).title, ()) for name in self.planner.possible)
+
+    @cached_property
+    def conclusion(self) -> Conclusion:
+        """What follows so far, ready to be told."""
+        return conclude(self.report, self.possible(), self.doctor.base.program)
+
     def next(self) -> Question | Offer | None:
         """What to ask or offer now; None when nothing would change the outcome."""
-        if not self.facts:
-            return self._opening() if not self._asked("symptom") else None
-        for step in self.report.next:
-            if self._asked(step.id):
-                continue
-            if step.type == "question":
-                return self._question(step)
-            if step.id in self._runnable:
-                return Offer(step.id, step.text, step.command, step.seconds, step.separates)
-        return None
+        return self._next
+
+    @property
+    def example(self) -> tuple[Fact, ...]:
+        """Facts that answers could give, among them one to what is asked now, under which that one
+        changes the outcome; empty where none can be made up."""
+        return self._best.example if self._best else ()
+
+    @cached_property
+    def _best(self) -> Chosen | None:
+        return first_that_matters(self._order(self.planner.options), self.doctor, self.facts)
+
+    @cached_property
+    def _next(self) -> Question | Offer | None:
+        if not self.facts and not self._asked("symptom"):
+            return self._opening()
+        if offer := self._chosen():
+            return offer
+        if self._best is None:
+            return self._artefact()
+        step = with_targets(self._best.option)
+        return self._question(step) if step.type == "question" else self._offer(step)
 
     def answered(self, question: Question, text: str) -> Dialogue:
         """The dialogue after an answer. Raises :class:`ModelMedicError` (MM310) for an answer that
@@ -107,6 +157,8 @@ class Dialogue:
         if word.lower() in (UNKNOWN, "?", "don't know", "dont know", ""):
             facts = self._unknown(question)
             return self._with(Entry(question.id, UNKNOWN, facts))
+        if question.sets.get("kind") == _ARTEFACT:
+            return self._with(Entry(question.id, self._choice(question, word), ()))
         fact = self._fact(question, word)
         return self._with(Entry(question.id, word, (fact,)))
 
@@ -120,21 +172,24 @@ class Dialogue:
 
     def undone(self) -> Dialogue:
         """The dialogue before its last entry."""
-        return Dialogue(self.doctor, self.entries[:-1], self._runnable)
+        return self._of(self.entries[:-1])
 
     def changed(self, number: int, text: str) -> Dialogue:
         """The dialogue in which entry ``number`` had been answered otherwise; later entries stay if
         their questions are not answered twice thereby."""
-        before = Dialogue(self.doctor, self.entries[:number], self._runnable)
+        before = self._of(self.entries[:number])
         question = before.next()
         if not isinstance(question, Question) or question.id != self.entries[number].question:
             question = self._again(self.entries[number])
         redone = before.answered(question, text)
         rest = self.entries[number + 1 :]
-        return Dialogue(self.doctor, (*redone.entries, *rest), self._runnable)
+        return self._of((*redone.entries, *rest))
 
     def _with(self, entry: Entry) -> Dialogue:
-        return Dialogue(self.doctor, (*self.entries, entry), self._runnable)
+        return self._of((*self.entries, entry))
+
+    def _of(self, entries: Sequence[Entry]) -> Dialogue:
+        return Dialogue(self.doctor, entries, self._runnable, self._readable, self._order)
 
     def _asked(self, question: str) -> bool:
         return any(entry.question == question for entry in self.entries)
@@ -144,6 +199,40 @@ class Dialogue:
         text = "What is wrong? Choose what fits best, or say it in your own words."
         sets = {"kind": "symptom", "attribute": "name"}
         return Question("symptom", text, "The symptom chooses the triage.", symptoms, "", (), sets)
+
+    def _offer(self, step: NextStep) -> Offer:
+        reads = step.id in self._readable
+        return Offer(step.id, step.text, step.command, step.seconds, step.separates, reads)
+
+    def _artefact(self) -> Question | None:
+        """Without a complaint: what there is to look at, until there is nothing more or a problem
+        is found."""
+        rounds = [e for e in self.entries if e.question.startswith(_ARTEFACT)]
+        run = {entry.question for entry in self.entries}
+        left = {
+            probe.name: probe.title
+            for probe in self.doctor.base.vocabulary.probes.values()
+            if probe.name in self._runnable | self._readable and probe.name not in run
+        }
+        complaint = any(f.kind == "symptom" for f in self.facts)
+        nothing_more = bool(rounds) and rounds[-1].answer == UNKNOWN
+        if complaint or nothing_more or not left or self.report.status == "findings":
+            return None
+        name = f"{_ARTEFACT}-{len(rounds) + 1}"
+        more = "What else do you have" if rounds else "What do you have"
+        sets = {"kind": _ARTEFACT, "attribute": "probe"}
+        return Question(
+            name, f"{more} that I could look at?", "Facts tell more than words.", left, "", (), sets
+        )
+
+    def _chosen(self) -> Offer | None:
+        """The probe for what the person has just said to have."""
+        last = self.entries[-1] if self.entries else None
+        probe = self.doctor.base.vocabulary.probes.get(last.answer if last else "")
+        if last is None or probe is None or not last.question.startswith(_ARTEFACT):
+            return None
+        reads = probe.name in self._readable
+        return Offer(probe.name, probe.title, probe.command, probe.seconds, (), reads)
 
     def _question(self, step: NextStep) -> Question:
         sets = dict(step.sets or {})
@@ -169,7 +258,7 @@ class Dialogue:
     def _again(self, entry: Entry) -> Question:
         """The question of an old entry, from the fact it set."""
         if not entry.facts:
-            raise _wrong(f"the answer to {entry.question!r} set nothing that could be changed")
+            raise wrong(f"the answer to {entry.question!r} set nothing that could be changed")
         fact = entry.facts[0]
         kind = self.doctor.base.vocabulary.kinds[fact.kind]
         name = next((n for n, _ in fact.values if n not in kind.key), kind.key[-1])
@@ -178,7 +267,7 @@ class Dialogue:
                         (), sets)  # fmt: skip
 
     def _attribute(self, sets: Mapping[str, Any]) -> Attribute:
-        if sets["kind"] == "answer":
+        if sets["kind"] in ("answer", _ARTEFACT):
             return Attribute("value", "string")
         return self.doctor.base.vocabulary.kinds[sets["kind"]].attributes[sets["attribute"]]
 
@@ -188,48 +277,19 @@ class Dialogue:
             return ()
         return (self._read({**question.sets, "value": UNKNOWN}),)
 
+    def _choice(self, question: Question, word: str) -> str:
+        """The choice that is meant, or the typed value."""
+        choice = choose(word, question.choices)
+        if question.choices and choice is None:
+            raise wrong(f"{word!r} is not one of: {', '.join(question.choices)}, {UNKNOWN}")
+        return choice if choice is not None else word
+
     def _fact(self, question: Question, word: str) -> Fact:
         sets = dict(question.sets)
         name = sets.pop("attribute", "value")
-        choice = _choose(word, question.choices)
-        if question.choices and choice is None:
-            raise _wrong(f"{word!r} is not one of: {', '.join(question.choices)}, {UNKNOWN}")
-        value = choice if choice is not None else word
-        return self._read({**sets, name: _typed(self._attribute(question.sets), value)})
+        value = self._choice(question, word)
+        return self._read({**sets, name: typed(self._attribute(question.sets), value)})
 
     def _read(self, item: Mapping[str, Any]) -> Fact:
         source = Provenance("answer", certainty="stated")
         return self.doctor.base.vocabulary.read(dict(item), Location("answer"), source)
-
-
-def _choose(word: str, choices: Mapping[str, str]) -> str | None:
-    """The choice meant by a name, a number from 1, or a yes/no word."""
-    names = list(choices)
-    if word in names:
-        return word
-    if word.isdecimal() and 1 <= int(word) <= len(names):
-        return names[int(word) - 1]
-    lowered = word.lower()
-    for group in (_YES, _NO):
-        if lowered in group and group[0] in names:
-            return group[0]
-    starting = [name for name in names if name.startswith(lowered)]
-    return starting[0] if len(starting) == 1 else None
-
-
-def _typed(attribute: Attribute, value: str) -> Any:
-    """The value in the attribute's type; what does not fit is refused by the vocabulary."""
-    if attribute.type == "boolean":
-        return value.lower() in _YES if value.lower() in (*_YES, *_NO) else value
-    if attribute.type in ("integer", "number"):
-        number = value.removesuffix(attribute.unit).strip().replace(",", ".")
-        try:
-            return int(number) if attribute.type == "integer" else float(number)
-        except ValueError:
-            unit = f" in {attribute.unit}" if attribute.unit else ""
-            raise _wrong(f"{value!r} is no number{unit}") from None
-    return value
-
-
-def _wrong(message: str) -> ModelMedicError:
-    return ModelMedicError(Problem("MM310", message, None, "or answer 'unknown'"))

@@ -1,282 +1,202 @@
-"""The next best step: probes and questions by what they would separate, per cost.
+"""The next best step: questions and probes by what they would settle, per cost.
 
-Decision trees that the facts have entered come first, in their authored order; then the
-observables that the nearest ways to open diagnoses still lack.
+The value of a step is the chance, over all open diagnoses, that it settles one of them, divided by
+what it costs a person. The authored order of a triage is the prior of that chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import NamedTuple
 
-from ..facts import Attribute, Fact, Question
-from .findings import concluded_facts
-from .ir import Pattern
+from ..facts import Fact
+from .gathering import Gathering
+from .hypotheses import Hypotheses, Open
 from .knowledge_base import KnowledgeBase
-from .report import Candidate, Diagnosis, NextStep
-from .why_not import Gap, Way, WhyNot
+from .report import Candidate, NextStep
+from .triage import PASSED_OVER, Node
 
 MAX_STEPS = 8
 MAX_CANDIDATES = 12
-_SEVERITY_WEIGHT = {"blocker": 4.0, "error": 3.0, "warning": 2.0, "info": 1.0}
+_HARDLY = 2.0
 
 
-class Open(NamedTuple):
-    """An open diagnosis: partly supported, nothing contradicted, with the gaps that remain."""
+class Need(NamedTuple):
+    """One condition of an open way, and the steps any of which could settle it."""
 
-    id: str
-    way: Way
-    gaps: tuple[Gap, ...]
-
-
-def _settled(d: Diagnosis) -> bool:
-    """A cause that is proven well enough to account for what it explains."""
-    cause = d.kind not in ("symptom", "benign")
-    return cause and d.confidence != "possible" and not d.conflicting
+    text: str
+    steps: tuple[NextStep, ...]
 
 
-class _Option:
-    """A step with what speaks for it so far."""
+class Option(NamedTuple):
+    """A step, its value per cost, and the open ways that it bears on, likeliest first."""
 
-    def __init__(self, step: NextStep) -> None:
-        self.step = step
-        self.value = 0.0
-        self.separates: set[str] = set()
+    step: NextStep
+    value: float
+    ways: tuple[Open, ...]
 
 
 class Planner:
-    """Plans for one set of facts and what was found in them.
-
-    What a proven cause accounts for needs no further question: a diagnosis is open only if it could
-    explain a symptom that has no cause yet, or rests on a fact that no finding has used.
-    """
+    """Plans for one set of facts and what was found in them."""
 
     def __init__(
         self,
         base: KnowledgeBase,
-        facts: Sequence[Fact],
-        why_not: WhyNot,
-        found: Sequence[Diagnosis],
-        ids: Mapping[Fact, str],
+        gathering: Gathering,
+        hypotheses: Hypotheses,
+        facts: Iterable[Fact],
+        asked: Collection[str] = (),
+        probes: Collection[str] | None = None,
+        alone: Collection[str] = (),
     ) -> None:
+        """``asked`` names the steps that are behind; ``probes`` those that can be run (default:
+        all), ``alone`` those that need not be told what to read."""
         self._base = base
-        self._facts = facts
-        self._why_not = why_not
-        self._ids = ids
-        self._open: tuple[Open, ...] | None = None
-        causes = {d.id for d in found if _settled(d)}
-        self._unexplained = {
-            d.id for d in found if d.kind == "symptom" and not causes & set(d.explained_by)
-        }
-        self._used = {
-            e.fact
-            for d in found
-            if d.id in causes or d.kind == "benign" or causes & set(d.explained_by)
-            for e in d.evidence
-        }
-
-    def open(self) -> tuple[Open, ...]:
-        """Open diagnoses, nearest first. A tree position alone is no support."""
-        if self._open is None:
-            found = [
-                Open(name, way, self._why_not.bottom(way))
-                for name, way in self._nearest_supported().items()
-            ]
-            found.sort(key=lambda o: (len(o.gaps), -self._weight(o.id), o.id))
-            self._open = tuple(found)
-        return self._open
+        self._gathering = gathering
+        self._hypotheses = hypotheses
+        self._probes = probes
+        self._alone = alone
+        run = _run(facts)
+        self._done = {*asked, *run}
+        known = base.vocabulary.probes
+        self._looked = {k for name in self._done if name in known for k in known[name].gathers}
+        for fact in facts:
+            if fact.kind == "answer" and fact.provenance != (PASSED_OVER,):
+                self._done |= self._comprised(str(fact.get("question")))
+        for position in hypotheses.triage.positions():
+            for node in hypotheses.triage.ahead(position.node):
+                self._done |= gathering.topics(*node)
 
     def candidates(self) -> tuple[Candidate, ...]:
-        """What is still unknown about the open diagnoses."""
+        """What is still unknown about the diagnoses that facts bear out in part."""
+        held = self._hypotheses.held
+        unheld = [open_ for _, open_ in self._hypotheses.supported if open_.id not in held]
         return tuple(
             Candidate(o.id, self._base.summary(o.id).title, tuple(g.text for g in o.gaps))
-            for o in self.open()[:MAX_CANDIDATES]
+            for o in unheld[:MAX_CANDIDATES]
         )
+
+    @cached_property
+    def possible(self) -> tuple[str, ...]:
+        """The open diagnoses that some step could still settle, likeliest first."""
+        weights: dict[str, float] = {}
+        for way, _ in self._feasible:
+            weights[way.id] = max(weights.get(way.id, 0.0), way.weight)
+        return tuple(sorted(weights, key=lambda name: (-weights[name], name)))
+
+    @cached_property
+    def options(self) -> tuple[Option, ...]:
+        """Everything that could be asked or run now, best first."""
+        best: dict[str, dict[str, tuple[float, Open]]] = {}
+        steps: dict[str, NextStep] = {}
+        for way, needs in self._feasible:
+            shares: dict[str, int] = {}
+            for need in needs:
+                for step in need.steps:
+                    steps.setdefault(step.id, step)
+                    shares[step.id] = shares.get(step.id, 0) + 1
+            for name, share in shares.items():
+                value = way.weight * share / len(needs)
+                known = best.setdefault(name, {}).get(way.id)
+                if known is None or known[0] < value:
+                    best[name][way.id] = (value, way)
+        found = [_option(steps[name], ways, self._cost(steps[name])) for name, ways in best.items()]
+        return tuple(sorted(found, key=lambda o: (-o.value, o.step.id)))
 
     def steps(self) -> tuple[NextStep, ...]:
-        """The next steps, best first."""
-        steps = list(self._tree_steps())
-        options: dict[str, _Option] = {}
-        for candidate in self.open():
-            share = self._weight(candidate.id) / max(len(candidate.gaps), 1)
-            for gap in candidate.gaps:
-                for step in self._gatherers(gap):
-                    option = options.setdefault(step.id, _Option(step))
-                    option.value += share
-                    option.separates.add(candidate.id)
-        ranked = sorted(
-            options.values(), key=lambda o: (-o.value / (1 + o.step.seconds), o.step.id)
-        )
-        taken = {step.id for step in steps}
-        for option in ranked:
-            if option.step.id not in taken:
-                steps.append(_with_targets(option))
-        return tuple(steps[:MAX_STEPS])
+        """The next steps for somebody who reads a report: what the triage asks where it stands, in
+        its own order, then the best of the rest. A question ahead of its turn would not help there,
+        since only a consultation passes nodes over."""
+        found = {step.id: step for step in self._standing()}
+        for option in self.options:
+            if not self._is_triage(option.step):
+                found.setdefault(option.step.id, with_targets(option))
+        return tuple(found.values())[:MAX_STEPS]
 
-    def _nearest_supported(self) -> dict[str, Way]:
-        """The nearest supported way to each open diagnosis. Only rules that some fact bears out are
-        looked at."""
-        holds, out = concluded_facts(self._facts)
-        nearest: dict[str, Way] = {}
-        rules = self._base.program.rules
-        for number, borne_out in sorted(self._why_not.supported_rules().items()):
-            rule = rules[number]
-            names = [
-                str(dict(c.values)["name"])
-                for c in rule.conclusions
-                if c.kind == "diagnosis" and c.strength
-            ]
-            wanted = [
-                n
-                for n in names
-                if n not in holds and n not in out and self._base.summary(n).kind != "benign"
-            ]
-            if not wanted or 2 * borne_out < len(rule.waits):
-                continue
-            way = self._why_not.best_way(rule)
-            for name in wanted:
-                nearer = name not in nearest or way.cost() < nearest[name].cost()
-                if nearer and self._supported(name, way):
-                    nearest[name] = way
-        return nearest
+    def _standing(self) -> Iterator[NextStep]:
+        for position in self._hypotheses.triage.positions():
+            if position.symptom not in self._hypotheses.settled_symptoms:
+                question, *probes = self._gathering.of_node(*position.node)
+                named = (step for step in probes if step.why)
+                yield from (s._replace(separates=question.separates) for s in self._left(named))
+                yield from self._left([question])
 
-    def _supported(self, name: str, way: Way) -> bool:
-        """Whether the way has real support and nothing against it: at least as many conditions rest
-        on facts as are missing, and the diagnosis has something left to explain."""
-        resting = [j for j in way.holds if j.facts]
-        if way.contradicted or not way.gaps or len(resting) < len(way.gaps):
-            return False
-        if self._unexplained & set(self._base.summary(name).explains):
-            return True
-        kinds = self._base.vocabulary.kinds
-        return any(
-            not (kinds[fact.kind].context or kinds[fact.kind].derived)
-            and fact.kind not in ("answer", "symptom")
-            and self._ids[fact] not in self._used
-            for j in resting
-            for fact in j.facts
-        )
+    @staticmethod
+    def _is_triage(step: NextStep) -> bool:
+        return (step.sets or {}).get("kind") == "answer"
 
-    def _tree_steps(self) -> Iterable[NextStep]:
-        """The undecided nodes that the facts have reached, in authored order; a tree whose symptom
-        has its cause is left."""
-        settled = {
-            str(f.get("name"))
-            for f in self._facts
-            if f.kind == "symptom" and self._ids[f] in self._used
-        }
-        reached: dict[str, set[str]] = {}
-        for fact in self._facts:
-            if fact.kind == "tree_node":
-                reached.setdefault(str(fact.get("tree")), set()).add(str(fact.get("node")))
-        for tree_id, nodes in sorted(reached.items()):
-            tree = self._base.catalogue["trees"].get(tree_id, {"nodes": {}, "symptom": ""})
-            if tree["symptom"] in settled:
-                continue
-            for name, node in tree["nodes"].items():
-                decided = any(f"{name}/{branch}" in nodes for branch in node["branches"])
-                if name in nodes and not decided:
-                    yield from self._node_steps(tree_id, name, node)
+    @cached_property
+    def _feasible(self) -> tuple[tuple[Open, tuple[Need, ...]], ...]:
+        """The open ways of which every gap can still be settled."""
+        found = []
+        for way in self._hypotheses.all:
+            needs = tuple(self._needs(way))
+            if needs and all(need.steps for need in needs):
+                found.append((way, needs))
+        return tuple(found)
 
-    def _node_steps(self, tree_id: str, name: str, node: Mapping[str, Any]) -> Iterable[NextStep]:
-        """The node's probe, if it has not run, and its question for those who cannot run it."""
-        question = f"{tree_id}/{name}"
-        targets = tuple(sorted({d for b in node["branches"].values() for d in b["conclude"]}))
-        probe = self._base.vocabulary.probes.get(node["probe"])
-        if probe and not any(self._gathered(kind) for kind in probe.gathers):
-            yield NextStep(
-                "probe", probe.name, probe.title, probe.command, probe.seconds, targets, node["why"]
-            )
-        yield NextStep(
-            "question",
-            question,
-            node["ask"],
-            "",
-            float(node["seconds"]),
-            targets,
-            node["why"],
-            tuple(node["branches"]),
-            {"kind": "answer", "question": question},
+    def _needs(self, way: Open) -> Iterable[Need]:
+        if way.leaf is not None:
+            for node in way.leaf.needs:
+                domain = node.tree.partition(".")[0]
+                steps = tuple(
+                    step
+                    for step in self._gathering.of_node(*node)
+                    if self._gathering.serves(step, domain)
+                )
+                if way.ground == "check":
+                    steps = tuple(step for step in steps if step.id in self._alone)
+                yield Need(node.question, self._left(steps))
+        for gap in way.gaps:
+            steps = self._gathering.of_literal(gap.literal) if gap.truth is None else ()
+            steps = tuple(step for step in steps if self._gathering.serves(step, way.id))
+            if way.ground in ("evidence", "aside"):
+                steps = tuple(step for step in steps if step.type == "probe")
+            elif way.ground == "complaint":
+                steps = tuple(step for step in steps if self._gathering.unprompted(step))
+            yield Need(gap.text, self._left(steps))
+
+    def _cost(self, step: NextStep) -> float:
+        """What a step costs. What a probe did not find, or was not there to be read, a person
+        hardly knows."""
+        kinds = self._gathering.kinds(step)
+        hardly = bool(kinds) and step.type == "question" and kinds <= self._looked
+        return self._gathering.cost(step, self._alone) * (_HARDLY if hardly else 1.0)
+
+    def _left(self, steps: Iterable[NextStep]) -> tuple[NextStep, ...]:
+        return tuple(
+            step
+            for step in steps
+            if step.id not in self._done
+            and (step.type == "question" or self._probes is None or step.id in self._probes)
         )
 
-    def _gatherers(self, gap: Gap) -> Iterable[NextStep]:
-        """Probes and questions that could settle a gap that is unknown."""
-        if gap.truth is not None or gap.literal.mode == "aggregate":
-            return
-        pattern = self._why_not.pattern(gap.literal)
-        kind = self._base.vocabulary.kinds[pattern.kind]
-        for name in kind.probes:
-            probe = self._base.vocabulary.probes.get(name)
-            if probe and not self._gathered(pattern.kind):
-                yield NextStep("probe", name, probe.title, probe.command, probe.seconds, ())
-        if not kind.derived:
-            yield from self._questions(pattern)
-
-    def _gathered(self, kind: str) -> bool:
-        """Whether a probe has already looked for facts of this kind."""
-        return any(
-            f.kind == kind and any(p.source.startswith("probe:") for p in f.provenance)
-            for f in self._facts
-        )
-
-    def _questions(self, pattern: Pattern) -> Iterable[NextStep]:
-        fixed = {t.attribute: t.operand for t in pattern.tests if t.op == "eq"}
-        tested = [t.attribute for t in pattern.tests]
-        named = [
-            q
-            for q in self._base.vocabulary.questions.values()
-            if q.kind == pattern.kind
-            and q.attribute in tested
-            and all(fixed.get(n) == v for n, v in q.where)
-        ]
-        for question in sorted(named, key=lambda q: q.id):
-            yield _question_step(question)
-        if named:
-            return
-        for attribute in self._base.vocabulary.kinds[pattern.kind].attributes.values():
-            if attribute.name in tested and (step := self._attribute_step(pattern, attribute)):
-                yield step
-
-    def _attribute_step(self, pattern: Pattern, attribute: Attribute) -> NextStep | None:
-        """The attribute's own question; None where it has none, or where the answer alone would not
-        make a fact because the condition leaves a required attribute open."""
-        kind = self._base.vocabulary.kinds[pattern.kind]
-        fixed = {t.attribute: t.operand for t in pattern.tests if t.op == "eq"}
-        needed = {a.name for a in kind.attributes.values() if a.required} - {attribute.name}
-        text = _ask(attribute.ask, fixed)
-        if not text or attribute.name in kind.key or not needed <= fixed.keys():
-            return None
-        about = {name: fixed[name] for name in fixed if name in needed or name in kind.key}
-        shown = ",".join(f"{name}={value}" for name, value in sorted(about.items()))
-        return NextStep(
-            "question",
-            f"{pattern.kind}({shown}).{attribute.name}",
-            text,
-            "",
-            20.0,
-            (),
-            choices=tuple(attribute.values or ()),
-            sets={"kind": pattern.kind, **about, "attribute": attribute.name},
-        )
-
-    def _weight(self, diagnosis: str) -> float:
-        return _SEVERITY_WEIGHT[self._base.summary(diagnosis).severity]
+    def _comprised(self, question: str) -> frozenset[str]:
+        """An answered question of a tree, with the plain questions that it comprises."""
+        tree, _, node = question.rpartition("/")
+        trees: Mapping[str, Mapping[str, Mapping[str, object]]] = self._base.catalogue["trees"]
+        if tree not in trees or node not in trees[tree]["nodes"]:
+            return frozenset([question])
+        return self._gathering.topics(*Node(tree, node)) | {question}
 
 
-def _question_step(question: Question) -> NextStep:
-    sets = {"kind": question.kind, **dict(question.where), "attribute": question.attribute}
-    return NextStep(
-        "question", question.id, question.text, "", question.seconds, (), question.help, sets=sets
-    )
+def _run(facts: Iterable[Fact]) -> set[str]:
+    """The probes that facts come from."""
+    return {
+        p.source.removeprefix("probe:")
+        for fact in facts
+        for p in fact.provenance
+        if p.source.startswith("probe:")
+    }
 
 
-def _ask(template: str, fixed: Mapping[str, Any]) -> str:
-    """The question text, or empty where it needs a name that the condition leaves open."""
-    try:
-        return template.format(**fixed)
-    except (KeyError, IndexError, ValueError):
-        return ""
+def _option(step: NextStep, ways: Mapping[str, tuple[float, Open]], cost: float) -> Option:
+    value = sum(value for value, _ in ways.values()) / cost
+    ordered = sorted(ways.values(), key=lambda item: (-item[0], item[1].id))
+    return Option(step, value, tuple(way for _, way in ordered))
 
 
-def _with_targets(option: _Option) -> NextStep:
-    return option.step._replace(separates=tuple(sorted(option.separates)))
+def with_targets(option: Option) -> NextStep:
+    """The step with the diagnoses that it bears on."""
+    return option.step._replace(separates=tuple(sorted({way.id for way in option.ways})))

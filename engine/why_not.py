@@ -49,6 +49,7 @@ class WhyNot:
         self._derived = derived
         self._program = program
         self._evaluator = evaluator
+        self._best: dict[str, Way] = {}
 
     def supported_rules(self) -> Mapping[int, int]:
         """Rules with a positive literal that some fact bears out, with how many they have."""
@@ -73,8 +74,12 @@ class WhyNot:
 
     def best_way(self, rule: Rule) -> Way:
         """The rule's binding that leaves the fewest gaps."""
-        ways = [self._way(rule, b) for b in self._evaluator.best_bindings(rule)]
-        return min(ways, key=Way.cost) if ways else self._way(rule, {})
+        best = self._best.get(rule.id)
+        if best is None:
+            ways = [self._way(rule, b) for b in self._evaluator.best_bindings(rule)]
+            best = min(ways, key=Way.cost) if ways else self._way(rule, {})
+            self._best[rule.id] = best
+        return best
 
     def pattern(self, literal: Literal_) -> Pattern:
         """The pattern that a literal is about."""

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from .problems import ModelMedicError, Problem, did_you_mean
 from .strict_models import Strict, check
-from .strict_yaml import Document, load
+from .strict_yaml import Document, Read, load
 
 SCHEMA = "modelmedic/vocabulary/1"
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
@@ -61,6 +61,7 @@ class ProbeDeclaration(Strict):
     command: str
     seconds: float | int
     network: bool = False
+    domain: str = Field("", description="Set where it serves the diagnoses of one domain only.")
     gathers: list[str] = []
 
 
@@ -94,8 +95,8 @@ class VocabularyFile(Strict):
         return kinds
 
 
-def load_vocabulary(sources: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """The vocabulary as plain data, from (path, text) pairs in any order.
+def load_vocabulary(sources: Iterable[tuple[str, str]], read: Read = load) -> dict[str, Any]:
+    """The vocabulary as plain data, from (path, text) pairs in any order, parsed by ``read``.
 
     Raises :class:`ModelMedicError` with all problems of all files.
     """
@@ -103,7 +104,7 @@ def load_vocabulary(sources: Iterable[tuple[str, str]]) -> dict[str, Any]:
     files: list[tuple[Document, VocabularyFile]] = []
     for path, text in sorted(sources):
         try:
-            document = load(text, path)
+            document = read(text, path)
         except ModelMedicError as error:
             problems.extend(error.problems)
             continue
@@ -130,7 +131,8 @@ def _declare(plain: dict[str, Any], document: Document, model: VocabularyFile) -
         for name, entry in declared.items():
             if name in plain[section]:
                 message = f"{section[:-1]} {name!r} is declared twice"
-                problems.append(Problem("MM211", message, document.where((section, name))))
+                hint = "rename one, or add to the other with 'extend'"
+                problems.append(Problem("MM211", message, document.where((section, name)), hint))
             plain[section][name] = _dump(entry)
     return problems
 
@@ -197,7 +199,8 @@ def _references(plain: dict[str, Any], document: Document, model: VocabularyFile
 
 
 def _unknown(what: str, name: str, known: Iterable[str], where: Any) -> Problem:
-    return Problem("MM212", f"unknown {what} {name!r}", where, did_you_mean(name, known))
+    hint = did_you_mean(name, known) or "mend the spelling, or declare it"
+    return Problem("MM212", f"unknown {what} {name!r}", where, hint)
 
 
 def _dump(entry: Strict) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def decode(raw: bytes, where: Location, form: str = _FORM) -> str:
 
 def parse_facts(text: str, name: str, vocabulary: Vocabulary) -> tuple[Fact, ...]:
     """The facts in a JSON text; ``name`` stands in messages and provenance."""
-    items, prefix = _items(_json(text, name), name)
+    items, prefix = _items(strict_json(text, name), name)
     if len(items) > MAX_FACTS:
         message = f"{len(items):,} facts; at most {MAX_FACTS:,} are taken"
         raise _error("MM103", message, Location(name), "split the file")
@@ -101,7 +101,9 @@ def _items(data: Any, name: str) -> tuple[list[Any], tuple[str, ...]]:
     return data["facts"], ("facts",)
 
 
-def _json(text: str, name: str) -> Any:
+def strict_json(text: str, name: str) -> Any:
+    """The value of a JSON text without duplicate keys and non-finite numbers; ``name`` stands in
+    messages. Raises :class:`ModelMedicError` (MM108, MM109, MM118, MM119)."""
     if not text.strip():
         raise _error(
             "MM108",

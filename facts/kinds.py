@@ -75,7 +75,8 @@ class Kind(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """What the plan may offer: a probe, its command, its cost in seconds, what it needs."""
+    """What the plan may offer: a probe, its command, its cost in seconds, what it needs, and the
+    one domain that it serves (empty: any)."""
 
     name: str
     title: str
@@ -83,6 +84,7 @@ class Probe(NamedTuple):
     seconds: float
     network: bool = False
     gathers: tuple[str, ...] = ()
+    domain: str = ""
 
 
 class Question(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -9,12 +10,17 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from .problems import Problem, did_you_mean, excerpt
 from .strict_yaml import Document, Path
 
+_CODE = re.compile(r"MM[0-9]{3}")
+_NUMBER = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
+_YES_NO = frozenset({"yes", "no", "on", "off", "y", "n"})
+
 Model = TypeVar("Model", bound=BaseModel)
 
 _ADVICE = {
     "missing": "add it",
     "extra_forbidden": "remove it or mend the spelling",
     "string_type": "put it in quotes if text is meant",
+    "MM254": "add it: not everybody knows every answer",
 }
 
 
@@ -45,10 +51,22 @@ def _problem(document: Document, model: type[BaseModel], code: str, item: Any) -
         message = f"{_spell(path)}{item['msg'].removeprefix('Value error, ')}"
         if not isinstance(item.get("input"), (dict, list)):
             message += f" (found {excerpt(item.get('input'))})"
-    hint = _ADVICE.get(kind, "")
+    hint = _trap(kind, item.get("input")) or _ADVICE.get(kind, "")
     if kind == "extra_forbidden":
         hint = did_you_mean(name, _all_fields(model) - {name}) or hint
-    return Problem(code, message, document.where(path), hint)
+    own = _CODE.fullmatch(kind)  # a check of ours that has a code of its own
+    return Problem(kind if own else code, message, document.where(path), hint)
+
+
+def _trap(kind: str, value: Any) -> str:
+    """What happened where YAML read a value as another type than was meant."""
+    if kind == "bool_type" and str(value).lower() in _YES_NO:
+        return f"{value} is text in YAML 1.2: write true or false"
+    if kind in ("int_type", "float_type") and isinstance(value, str) and _NUMBER.fullmatch(value):
+        return "a number in quotes is text: remove the quotes"
+    if kind == "string_type" and isinstance(value, float):
+        return f"without quotes it is the number {value!r}: put it in quotes"
+    return ""
 
 
 def _known_path(data: Any, loc: tuple[int | str, ...]) -> Path:

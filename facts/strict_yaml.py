@@ -7,6 +7,7 @@ several documents, and inputs over the caps. ``yes``, ``on``, ``012`` and dates 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import yaml
@@ -39,21 +40,43 @@ _SPECIAL = {
 Path = tuple[str | int, ...]
 
 
+Places = int | list[Any]
+"""Where a value begins, as ``line << 20 | column``; for a mapping or sequence a list that begins
+with that and goes on with the places of its values, in order."""
+
+_COLUMNS = (1 << 20) - 1
+
+
 class Document:
     """Plain data (dict, list, str, int, float, bool, None) and the place of each value."""
 
-    def __init__(self, path: str, data: Any, places: dict[Path, tuple[int, int]]) -> None:
+    def __init__(self, path: str, data: Any, places: Places) -> None:
         self.path = path
         self.data = data
-        self._places = places
+        self.places = places
 
     def where(self, path: Path = ()) -> Location:
         """The place of the value at ``path``, or of its nearest known parent."""
-        for end in range(len(path), -1, -1):
-            place = self._places.get(tuple(path[:end]))
-            if place:
-                return Location(self.path, *place)
-        return Location(self.path)
+        data, place = self.data, self.places
+        for part in path:
+            number = _number_of(part, data)
+            if number is None or not isinstance(place, list):
+                break
+            data, place = data[part], place[number + 1]
+        mark = place[0] if isinstance(place, list) else place
+        return Location(self.path, mark >> 20, mark & _COLUMNS)
+
+
+def _number_of(part: str | int, data: Any) -> int | None:
+    """The position of a child among the values of ``data``; None if there is no such child."""
+    if isinstance(data, dict):
+        return next((n for n, key in enumerate(data) if key == part), None)
+    known = isinstance(data, list) and isinstance(part, int) and 0 <= part < len(data)
+    return int(part) if known else None
+
+
+Read = Callable[[str, str], Document]
+"""Parses a text; takes the path for messages too. :func:`load`, or one that remembers."""
 
 
 def load(text: str, path: str) -> Document:
@@ -77,6 +100,8 @@ def load(text: str, path: str) -> Document:
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
         reason = " ".join(filter(None, (error.context, error.problem)))
         hint = "look at the indentation, the quotes and the brackets up to here"
+        if "'\\t'" in reason:
+            hint = "indent with spaces, not with tabs"
         raise _error("MM202", f"not readable as YAML: {reason}", path, line, column, hint) from None
     except (yaml.YAMLError, UnicodeError) as error:
         reason = str(error).splitlines()[0]
@@ -104,7 +129,6 @@ class _Builder:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._places: dict[Path, tuple[int, int]] = {}
         self._nodes = 0
 
     def build(self, text: str) -> Document:
@@ -114,7 +138,7 @@ class _Builder:
         event = next(self._events)
         if isinstance(event, yaml.StreamEndEvent):
             raise _error("MM203", "the file is empty", self._path, 1, 1, "fill or remove it")
-        data = self._value(next(self._events), (), 0)
+        data, places = self._value(next(self._events), 0)
         next(self._events)  # document end
         follow = next(self._events)
         if not isinstance(follow, yaml.StreamEndEvent):
@@ -124,9 +148,9 @@ class _Builder:
                 "more than one document in the file",
                 "one file holds one document; remove '---'",
             )
-        return Document(self._path, data, self._places)
+        return Document(self._path, data, places)
 
-    def _value(self, event: Any, path: Path, depth: int) -> Any:
+    def _value(self, event: Any, depth: int) -> tuple[Any, Places]:
         self._nodes += 1
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
             raise self._at(event, "MM201", "the document is nested too deep or has too many values")
@@ -139,21 +163,25 @@ class _Builder:
             )
         if getattr(event, "tag", None):
             raise self._at(event, "MM205", f"the tag {event.tag!r} is not allowed", "remove it")
-        self._places[path] = (event.start_mark.line + 1, event.start_mark.column + 1)
+        place = _mark(event)
         if isinstance(event, yaml.ScalarEvent):
-            return scalar(event.value) if event.implicit[0] else event.value
+            return scalar(event.value) if event.implicit[0] else event.value, place
         if isinstance(event, yaml.SequenceStartEvent):
-            return self._sequence(path, depth)
-        return self._mapping(path, depth)
+            return self._sequence(place, depth)
+        return self._mapping(place, depth)
 
-    def _sequence(self, path: Path, depth: int) -> list[Any]:
+    def _sequence(self, place: int, depth: int) -> tuple[list[Any], Places]:
         items: list[Any] = []
+        places: list[Any] = [place]
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
-            items.append(self._value(event, (*path, len(items)), depth + 1))
-        return items
+            item, at = self._value(event, depth + 1)
+            items.append(item)
+            places.append(at)
+        return items, places
 
-    def _mapping(self, path: Path, depth: int) -> dict[str, Any]:
+    def _mapping(self, place: int, depth: int) -> tuple[dict[str, Any], Places]:
         items: dict[str, Any] = {}
+        places: list[Any] = [place]
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             if not isinstance(event, yaml.ScalarEvent):
                 raise self._at(event, "MM206", "a key must be plain text")
@@ -167,8 +195,9 @@ class _Builder:
                     f"the key {key!r} stands twice",
                     "remove or rename one of the two",
                 )
-            items[key] = self._value(next(self._events), (*path, key), depth + 1)
-        return items
+            items[key], at = self._value(next(self._events), depth + 1)
+            places.append(at)
+        return items, places
 
     def _key(self, event: Any) -> Any:
         if event.anchor or event.tag:
@@ -178,6 +207,11 @@ class _Builder:
     def _at(self, event: Any, code: str, message: str, hint: str = "") -> ModelMedicError:
         mark = event.start_mark
         return _error(code, message, self._path, mark.line + 1, mark.column + 1, hint)
+
+
+def _mark(event: Any) -> int:
+    line, column = int(event.start_mark.line), int(event.start_mark.column)
+    return (line + 1) << 20 | min(column + 1, _COLUMNS)
 
 
 def _error(

@@ -11,7 +11,7 @@ import click
 from ..knowledge_base import VERSION
 from . import output
 from .fast_lane import Request, run
-from .options import FAIL_ON_CHOICE, common, facts_option
+from .options import FAIL_ON_CHOICE, common, common_answer, facts_option
 from .setup import load_base, load_doctor, load_facts, read_stdin
 
 
@@ -30,6 +30,7 @@ from .setup import load_base, load_doctor, load_facts, read_stdin
 )
 @click.option("--accessible", is_flag=True, help="Consultation in plain lines.")
 @click.option("--resume", is_flag=True, help="Go on with the last consultation.")
+@click.option("--vi", is_flag=True, help="Consultation with the keys of vi.")
 @common
 @click.version_option(VERSION, prog_name="modelmedic")
 @click.pass_context
@@ -41,6 +42,7 @@ def cli(
     answers: Path | None,
     accessible: bool,
     resume: bool,
+    vi: bool,
     overlays: Sequence[str],
     engine: str,
     format_: str,
@@ -57,13 +59,14 @@ def cli(
     if context.invoked_subcommand is not None:
         return None
     if not files:
-        if sys.stdin.isatty() or answers or accessible or resume:
+        if sys.stdin.isatty() or answers or accessible or resume or vi:
             from .consult.start import consult
 
             return consult(
                 answers=answers,
                 accessible=accessible,
                 resume=resume,
+                vi=vi,
                 overlays=overlays,
                 engine=engine,
                 fail_on=fail_on,
@@ -93,19 +96,16 @@ def decode(
     doctor = load_doctor(overlays, engine)
     outcome = read_messages(raw, doctor.base.vocabulary)
     report = doctor.diagnose(outcome.facts, outcome.problems)
-    if format_ == "json":
-        output.emit_json(report.plain(), target)
-    else:
-        from .decode_text import decode_lines
+    from .decode_text import decode_lines
 
-        output.emit_text(decode_lines(report), target)
+    output.emit_report(report, format_, target, fail_on=fail_on, lines=decode_lines)
     return output.exit_code(report, fail_on)
 
 
 @cli.command("why-not")
 @click.argument("diagnosis")
 @facts_option
-@common
+@common_answer
 def why_not(
     diagnosis: str,
     files: Sequence[str],
@@ -140,7 +140,7 @@ def why_not(
     help='Such as "package name=pydantic version=2.14.3".',
 )
 @facts_option
-@common
+@common_answer
 def what_if(
     settings: Sequence[str],
     files: Sequence[str],
@@ -167,7 +167,7 @@ def what_if(
 
 @cli.command()
 @click.argument("entry")
-@common
+@common_answer
 def explain(
     entry: str,
     overlays: Sequence[str],
@@ -177,6 +177,11 @@ def explain(
     debug: bool,
 ) -> int:
     """Explain a diagnosis or any other entry of the knowledge: meaning, actions, sources."""
+    if entry[:2] == "MM" and entry[2:].isdigit():
+        from .kb.lint import explain_code
+
+        explain_code(entry)
+        return output.OK
     base = load_base(overlays)
     _known(entry, {*base.catalogue["entries"], *base.catalogue["diagnoses"]}, "entry")
     from .answers_text import entry_plain, explain_lines
@@ -192,7 +197,7 @@ def explain(
 @cli.command("facts")
 @click.argument("kind", required=False)
 @click.option("--schema", is_flag=True, help="The JSON Schema of facts files.")
-@common
+@common_answer
 def facts_(
     kind: str | None,
     schema: bool,
@@ -229,7 +234,7 @@ def _register() -> None:
     """Groups in their own modules; imported with the command line, still without heavy packages."""
     from . import artefact_probe_commands  # noqa: F401 - adds to the probe group
     from .inspect_command import inspect
-    from .kb_commands import kb
+    from .kb import kb
     from .probe_commands import probe
     from .watch_command import watch
 

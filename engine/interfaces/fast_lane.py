@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FORMATS = ("text", "json")
+from .formats import FORMATS as REPORT_FORMATS
+
+FORMATS = tuple(REPORT_FORMATS)
 FAIL_ON = ("info", "warning", "error", "blocker", "never")
 ENGINES = ("auto", "durable", "reference")
 
@@ -64,10 +66,7 @@ def run(request: Request) -> int:
 
     doctor = load_doctor(request.overlays, request.engine)
     report = doctor.diagnose(load_facts(doctor.base, request.files))
-    if request.format_ == "json":
-        output.emit_json(report.plain(), request.target)
-    else:
-        from .report_text import report_lines
-
-        output.emit_text(report_lines(report, verbose=request.verbose), request.target)
+    output.emit_report(
+        report, request.format_, request.target, verbose=request.verbose, fail_on=request.fail_on
+    )
     return output.exit_code(report, request.fail_on)

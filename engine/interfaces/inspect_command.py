@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from . import output
-from .inspection import gather, read_lines
-from .layout import Line
+from .inspection import gather
+from .known_inputs import with_known_inputs
 from .options import FAIL_ON_CHOICE, common
 from .setup import load_doctor
 
@@ -20,12 +20,15 @@ from .setup import load_doctor
 @click.option("--verbose", "-v", is_flag=True, help="Show everything that is still open.")
 @click.option("--save-facts", type=click.Path(path_type=Path), default=None, metavar="FILE",
               help="Also write the facts that were gathered.")  # fmt: skip
+@click.option("--plots", type=click.Path(path_type=Path), default=None, metavar="DIR",
+              help="Write plots of R-ratios and errors (PNG).")  # fmt: skip
 @common
 def inspect(
     paths: Sequence[Path],
     fail_on: str,
     verbose: bool,
     save_facts: Path | None,
+    plots: Path | None,
     overlays: Sequence[str],
     engine: str,
     format_: str,
@@ -36,17 +39,14 @@ def inspect(
     facts files) and diagnose. Nothing is executed and nothing leaves the machine."""
     doctor = load_doctor(overlays, engine)
     facts, problems, read = gather(paths, doctor.base.vocabulary)
-    report = doctor.diagnose(facts, problems)
+    report = with_known_inputs(doctor.diagnose(facts, problems))
     if save_facts is not None:
-        plain = {"schema": "modelmedic/facts/1", "facts": [fact.plain() for fact in facts]}
-        output.emit_json(plain, save_facts)
-    if format_ == "json":
-        output.emit_json(report.plain(), target)
-    else:
-        from .report_text import report_lines
+        output.emit_facts(facts, save_facts)
+    if plots is not None:
+        from .plots import plot
 
-        lines = [*read_lines(read), Line(), *report_lines(report, verbose=verbose)]
-        output.emit_text(lines, target)
+        plot(facts, paths, plots)
+    output.emit_report(report, format_, target, verbose=verbose, fail_on=fail_on, read=read)
     if not facts and problems:
         return output.BAD_INPUT
     return output.exit_code(report, fail_on)

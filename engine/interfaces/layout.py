@@ -1,4 +1,4 @@
-"""Text for people: lines with an indent and a style, written plainly or, on a terminal, with rich.
+"""Text for people: lines with an indent and a style, written plainly or, on a terminal, in colour.
 
 Wrapping happens here, so that both forms have the same layout. Colour only repeats what the words
 say.
@@ -10,17 +10,20 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple, TextIO
 
+from ...facts.redaction import Redacted
+from .border import redacted
 from .safe_text import safe
 
 _STYLES = {
-    "heading": "bold",
-    "error": "bold red",
-    "warning": "bold yellow",
-    "good": "green",
-    "command": "cyan",
-    "dim": "dim",
+    "heading": "1",
+    "error": "1;31",
+    "warning": "1;33",
+    "good": "32",
+    "command": "36",
+    "dim": "2",
 }
 MAX_WIDTH = 100
+MAX_MARK = 0.4
 
 
 class Line(NamedTuple):
@@ -34,21 +37,29 @@ class Line(NamedTuple):
     keep: bool = False
 
 
-def write(lines: Iterable[Line], stream: TextIO) -> None:
+Lines = Iterable[Line] | Redacted[list[Line]]
+
+
+def write(lines: Lines, stream: TextIO) -> None:
     """Write to a stream, all at once."""
     stream.write(rendered(lines, stream))
 
 
-def rendered(lines: Iterable[Line], stream: TextIO) -> str:
+def rendered(lines: Lines, stream: TextIO) -> str:
     """The text for a stream; styled if it is a terminal that wants colour."""
     if stream.isatty() and wants_colour():
-        return _styled(lines, stream)
+        return _styled(_checked(lines), stream)
     return text_of(lines, width_of(stream))
 
 
-def text_of(lines: Iterable[Line], width: int = MAX_WIDTH) -> str:
+def text_of(lines: Lines, width: int = MAX_WIDTH) -> str:
     """The plain form as one text."""
-    return "".join("\n".join(wrapped(line, width)).rstrip() + "\n" for line in lines)
+    return "".join("\n".join(wrapped(line, width)).rstrip() + "\n" for line in _checked(lines))
+
+
+def _checked(lines: Lines) -> list[Line]:
+    """Lines that have passed the border; those that have not do so now."""
+    return lines.value if isinstance(lines, Redacted) else redacted(list(lines)).value
 
 
 def wants_colour() -> bool:
@@ -71,6 +82,9 @@ def wrapped(line: Line, width: int) -> list[str]:
     first = " " * line.indent + line.mark
     rest = " " * len(first)
     found: list[str] = []
+    wraps = line.text and not line.keep
+    if wraps and len(first) > width * MAX_MARK:  # the mark alone, and the text below it
+        found, rest = [first.rstrip()], " " * (line.indent + 4)
     for part in safe(line.text).split("\n"):
         start = rest if found else first
         if line.keep or len(start) + len(part) <= width:
@@ -88,13 +102,12 @@ def wrapped(line: Line, width: int) -> list[str]:
 
 
 def _styled(lines: Iterable[Line], stream: TextIO) -> str:
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    """With the codes that every terminal knows; a library for them takes longer to import than the
+    rest takes to write."""
     width = width_of(stream)
-    with console.capture() as capture:
-        for line in lines:
-            for part in wrapped(line, width):
-                console.print(Text(part, style=_STYLES.get(line.style, "")))
-    return capture.get()
+    return "".join(_in_style(part, line.style) for line in lines for part in wrapped(line, width))
+
+
+def _in_style(part: str, style: str) -> str:
+    code = _STYLES.get(style)
+    return f"\x1b[{code}m{part}\x1b[0m\n" if code else f"{part}\n"

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 from ...facts import ModelMedicError, Problem
 from . import output
-
-_MACHINE = ("json",)
+from .border import UnsafeOutputError
+from .formats import FORMATS
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -51,14 +51,24 @@ def _prepare_streams() -> None:
 def _run(arguments: list[str]) -> int:
     """The exit code, whatever happens."""
     try:
+        return _reported(arguments)
+    except UnsafeOutputError as error:
+        return _refuse(error)
+
+
+def _reported(arguments: list[str]) -> int:
+    """The exit code of the command, with its errors told."""
+    try:
         return _trusting(arguments)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return output.INTERRUPTED
     except output.NoStdoutError as error:
-        return _fail(error.problems, machine=False)
+        return _fail(error.problems, "text")
+    except UnsafeOutputError:
+        raise
     except ModelMedicError as error:
-        return _fail(error.problems, machine=_machine_format(arguments))
+        return _fail(error.problems, _format(arguments))
     except Exception as error:  # noqa: BLE001 - the last line of defence
         return _crash(arguments, error)
 
@@ -85,11 +95,17 @@ def _is_dialogue(arguments: Sequence[str]) -> bool:
 
 
 def _answer(arguments: list[str]) -> int:
-    """Run the command. The plain main job goes without click; see :mod:`.fast_lane`."""
+    """Run the command. The plain main job and the plain consultation go without click; see
+    :mod:`.fast_lane`."""
     from .fast_lane import recognise, run
 
-    request = recognise(arguments)
-    return run(request) if request else _command_line(arguments)
+    if request := recognise(arguments):
+        return run(request)
+    if not arguments and sys.stdin.isatty():
+        from .consult.start import consult
+
+        return consult()
+    return _command_line(arguments)
 
 
 def _command_line(arguments: list[str]) -> int:
@@ -108,17 +124,14 @@ def _command_line(arguments: list[str]) -> int:
         context = getattr(error, "ctx", None)
         hint = f"see `{context.command_path if context else 'diagnose'} --help`"
         problem = Problem("MM300", error.format_message(), None, hint)
-        return _fail([problem], machine=_machine_format(arguments))
+        return _fail([problem], _format(arguments))
 
 
-def _fail(problems: Sequence[Problem], *, machine: bool) -> int:
+def _fail(problems: Sequence[Problem], format_: str) -> int:
     """Report an error in the format asked for; 3 if the knowledge itself does not load."""
-    if machine:
-        from ..diagnoser import TOOL
-        from ..report import error_plain
+    from ..diagnoser import TOOL
 
-        output.emit_json(error_plain(TOOL, problems))
-    else:
+    if not output.emit_failure(TOOL, problems, format_):
         from .layout import write
         from .report_text import problem_lines
 
@@ -127,27 +140,42 @@ def _fail(problems: Sequence[Problem], *, machine: bool) -> int:
     return output.BAD_KNOWLEDGE if knowledge else output.BAD_INPUT
 
 
-def _crash(arguments: list[str], error: Exception) -> int:
-    """A bug of ours: one line for people, the traceback only on demand."""
-    if "--debug" in arguments:
-        import traceback
-
-        traceback.print_exception(error, file=sys.stderr)
-    what = f"internal error: {type(error).__name__}: {str(error)[:200]}"
-    hint = "this is a bug of ModelMedic; run again with --debug and report the output"
-    _fail([Problem("MM399", what, None, hint)], machine=_machine_format(arguments))
+def _refuse(error: UnsafeOutputError) -> int:
+    """What was to be said could not be checked for secrets. This says so, in words of our own, and
+    past the border, which is what failed."""
+    sys.stderr.write(f"{error}\n")
     return output.INTERNAL
 
 
-def _machine_format(arguments: Sequence[str]) -> bool:
-    """Whether the last format named is one for machines; also where the options make no sense."""
+def _crash(arguments: list[str], error: Exception) -> int:
+    """A bug of ours: one line for people, the traceback only on demand."""
+    what = f"internal error: {type(error).__name__}: {str(error)[:200]}"
+    hint = "this is a bug of ModelMedic; run again with --debug and report the output"
+    if "--debug" in arguments:
+        _show_traceback(error)
+    _fail([Problem("MM399", what, None, hint)], _format(arguments))
+    return output.INTERNAL
+
+
+def _show_traceback(error: Exception) -> None:
+    """The traceback on stderr, without secrets and control characters."""
+    import traceback
+
+    from .layout import Line, write
+
+    text = "".join(traceback.format_exception(error)).rstrip()
+    write([Line(text, keep=True)], sys.stderr)
+
+
+def _format(arguments: Sequence[str]) -> str:
+    """The last format named; also where the options make no sense."""
     chosen = ""
     for before, argument in pairwise(("", *arguments)):
         if before in ("--format", "-f"):
             chosen = argument
         elif argument.startswith(("--format=", "-f")):
             chosen = argument.removeprefix("--format=").removeprefix("-f")
-    return chosen in _MACHINE
+    return chosen if chosen in FORMATS else "text"
 
 
 def _spread(arguments: list[str]) -> list[str]:

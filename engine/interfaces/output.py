@@ -1,4 +1,4 @@
-"""Where answers go: stdout or a file, and what the exit code says."""
+"""Where answers go: stdout or a file, through the border, and what the exit code says."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...facts import Location, ModelMedicError, Problem
+from ...facts import Fact, Location, ModelMedicError, Problem
+from ...facts.redaction import Redacted
 from ..report import SEVERITIES, Report
+from .border import redacted
+from .formats import Document, Failure, render, render_failure
 from .layout import Line, rendered, text_of
 
 OK, FINDINGS, BAD_INPUT, BAD_KNOWLEDGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 70, 130
@@ -21,38 +24,92 @@ class NoStdoutError(ModelMedicError):
     """The answer cannot be written to stdout (MM320); nothing more should be tried there."""
 
 
+def emit_report(
+    report: Report,
+    format_: str,
+    target: Path | None = None,
+    *,
+    verbose: bool = False,
+    fail_on: str = "error",
+    read: Sequence[tuple[str, str, int]] = (),
+    lines: Callable[[Report], Iterable[Line]] | None = None,
+) -> None:
+    """Write a report in one of the formats to stdout or a file. ``lines`` is another way to say it
+    as text; ``read`` lists what was read for it."""
+    document = redacted(Document(report, tuple(read), verbose, fail_on))
+    if format_ == "text":
+        from .formats.text import report_text
+
+        said = document.map(lambda d: list(lines(d.report) if lines else report_text(document)))
+        _emit_lines(said, target)
+    else:
+        _emit(render(document, format_), target)
+
+
+def report_document(report: Report, format_: str) -> Redacted[str]:
+    """A report in one of the formats, to be saved."""
+    return render(redacted(Document(report)), format_)
+
+
+def emit_failure(tool: Any, problems: Sequence[Problem], format_: str) -> bool:
+    """Write errors to stdout where programs read the format; says whether it did."""
+    text = render_failure(redacted(Failure(tool, tuple(problems))), format_)
+    if text is not None:
+        _put(text)
+    return text is not None
+
+
 def emit_text(lines: Iterable[Line], target: Path | None = None) -> None:
     """Write text to stdout or a file."""
-    if target is None:
-        _put(rendered(lines, sys.stdout))
-    else:
-        save(text_of(lines), target)
+    _emit_lines(redacted(list(lines)), target)
 
 
 def emit_json(plain: Any, target: Path | None = None) -> None:
     """Write one JSON document to stdout or a file."""
-    text = json.dumps(plain, indent=2, ensure_ascii=True) + "\n"
-    if target is None:
-        _put(text)
-    else:
-        save(text, target)
+    _emit(redacted(plain).map(json_text), target)
 
 
-def save(text: str, target: Path) -> None:
-    """Write a file whole or not at all; a device or a pipe is written to, never replaced. Raises
-    :class:`ModelMedicError` (MM320)."""
+def emit_facts(facts: Iterable[Fact], target: Path | None = None) -> None:
+    """Write a facts file to stdout or a file."""
+    plain = [fact.plain() for fact in redacted(tuple(facts)).value]
+    emit_json({"schema": "modelmedic/facts/1", "facts": plain}, target)
+
+
+def json_text(plain: Any) -> str:
+    """JSON as it is written everywhere."""
+    return json.dumps(plain, indent=2, ensure_ascii=True) + "\n"
+
+
+def save(text: str | Redacted[str], target: Path) -> None:
+    """Write a file whole or not at all; a device or a pipe is written to, never replaced. A plain
+    text passes the border first. Raises :class:`ModelMedicError` (MM320)."""
+    safe = text if isinstance(text, Redacted) else redacted(text)
     try:
         path = target.resolve()
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
+            path.write_text(safe.value, encoding="utf-8")
         else:
-            _replace(path, text)
+            _replace(path, safe.value)
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         hint = "name a file in a folder that you may write to"
         raise ModelMedicError(
             _unwritable("the file", reason, hint, Location(str(target)))
         ) from None
+
+
+def _emit_lines(lines: Redacted[list[Line]], target: Path | None) -> None:
+    if target is None:
+        _put(lines.map(lambda _: rendered(lines, sys.stdout)))
+    else:
+        save(lines.map(lambda _: text_of(lines)), target)
+
+
+def _emit(text: Redacted[str], target: Path | None) -> None:
+    if target is None:
+        _put(text)
+    else:
+        save(text, target)
 
 
 def _replace(path: Path, text: str) -> None:
@@ -68,11 +125,11 @@ def _replace(path: Path, text: str) -> None:
         raise
 
 
-def _put(text: str) -> None:
+def _put(text: Redacted[str]) -> None:
     """Write to stdout. A reader that has gone (``| head``) has seen enough: the exit code still
     says what was found."""
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(text.value)
         sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

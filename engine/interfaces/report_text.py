@@ -7,6 +7,7 @@ from typing import Any
 
 from ..report import Diagnosis, Message, NextStep, Report
 from .layout import Line
+from .port_stages import stage_lines
 from .safe_text import one_line
 
 _RISK = {"none": "no risk", "rerun": "costs a rerun", "data-loss": "can lose data"}
@@ -33,7 +34,9 @@ def report_lines(report: Report, *, verbose: bool = False) -> Iterator[Line]:
     problems = [d for d in report.diagnoses if d.kind != "benign"]
     top = [d for d in problems if not d.explained_by and d.confidence != "possible"]
     leads = [d for d in problems if not d.explained_by and d.confidence == "possible"]
-    yield Line(_verdict(report, len(top), len(leads)), style="heading")
+    if stages := list(stage_lines(report)):
+        yield from (*stages, Line())
+    yield Line(verdict(report, len(top), len(leads)), style="heading")
     for problem in top:
         yield Line()
         yield from diagnosis_lines(problem, report, shown)
@@ -155,7 +158,8 @@ def problem_lines(problems: Iterable[Any]) -> Iterator[Line]:
             yield Line(problem.hint, 6, mark="-> ")
 
 
-def _verdict(report: Report, count: int, leads: int) -> str:
+def verdict(report: Report, count: int, leads: int) -> str:
+    """The result in one sentence."""
     if not report.facts:
         return "No facts, so nothing to say."
     if count == 0:

@@ -35,11 +35,6 @@ def watch(
     doctor = load_doctor(overlays, engine)
     watched = run_watch(list(command), doctor.base.vocabulary)
     report = doctor.diagnose(watched.outcome.facts, watched.outcome.problems)
-    if format_ == "json":
-        output.emit_json(report.plain(), target)
-    else:
-        from .report_text import report_lines
-
-        sys.stdout.flush()
-        output.emit_text(report_lines(report), target)
+    sys.stdout.flush()
+    output.emit_report(report, format_, target, fail_on=fail_on)
     return watched.exit_code or output.exit_code(report, fail_on)

@@ -8,8 +8,10 @@ from typing import Any
 
 from ...facts import ModelMedicError, Problem, Vocabulary
 from ...facts.declarations import load_vocabulary
-from ..ir import to_plain
+from ...facts.strict_yaml import Document, Read, load
+from ..ir import Program, to_plain
 from .compiler import compile_knowledge
+from .forms import RuleDraft
 from .source import KnowledgeSource, parse
 
 Texts = Sequence[tuple[str, str]]
@@ -17,20 +19,32 @@ Texts = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Built:
-    """Compiled knowledge as plain data, what it was built from, and all problems found."""
+    """Compiled knowledge (``plain`` can be stored), what it was built from, and all problems."""
 
     plain: dict[str, Any]
     source: KnowledgeSource
     vocabulary: Vocabulary
     problems: tuple[Problem, ...]
+    program: Program
+    drafts: tuple[RuleDraft, ...]
+    documents: tuple[Document, ...]
 
 
-def build(vocabulary_texts: Texts, knowledge_texts: Texts, *, tests: bool = False) -> Built:
+def build(
+    vocabulary_texts: Texts, knowledge_texts: Texts, *, tests: bool = False, read: Read = load
+) -> Built:
     """Compile. Problems of the vocabulary raise :class:`ModelMedicError`, since nothing can be
-    checked without it; problems of entries are collected and the entries left out."""
-    plain_vocabulary = load_vocabulary(vocabulary_texts)
+    checked without it; problems of entries are collected and the entries left out. ``read`` parses
+    the text of one file."""
+    documents: list[Document] = []
+
+    def noted(text: str, path: str) -> Document:
+        documents.append(read(text, path))
+        return documents[-1]
+
+    plain_vocabulary = load_vocabulary(vocabulary_texts, noted)
     vocabulary = Vocabulary.from_plain(plain_vocabulary)
-    source = parse(knowledge_texts, tests=tests)
+    source = parse(knowledge_texts, tests=tests, read=noted)
     compiled = compile_knowledge(source, vocabulary)
     plain = {
         "vocabulary": plain_vocabulary,
@@ -41,7 +55,15 @@ def build(vocabulary_texts: Texts, knowledge_texts: Texts, *, tests: bool = Fals
             for name, entry in compiled.catalogue["diagnoses"].items()
         },
     }
-    return Built(plain, source, vocabulary, compiled.problems)
+    return Built(
+        plain,
+        source,
+        vocabulary,
+        compiled.problems,
+        compiled.program,
+        compiled.drafts,
+        tuple(documents),
+    )
 
 
 def build_or_raise(vocabulary_texts: Texts, knowledge_texts: Texts) -> dict[str, Any]:

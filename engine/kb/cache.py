@@ -15,11 +15,11 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..knowledge_base import VERSION
 
-FORMAT = 2
+FORMAT = 3
 MAX_BYTES = 256_000_000
 MAX_HEADER = 1_000
 KEPT = 8
@@ -29,40 +29,52 @@ KEPT = 8
 def read(folder: Path, digest: str) -> dict[str, Any] | None:
     """The cached knowledge, or None if there is none that can be trusted."""
     try:
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # a pipe would wait for a writer
-        with open(os.open(_path(folder, digest), flags), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not _own(status) or status.st_size > MAX_BYTES:
-                return None
+        with open_own(_path(folder, digest)) as file:
             header, body = file.readline(MAX_HEADER), file.read()
         return _unpack(body) if json.loads(header) == _header(digest, body) else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 
 
+def open_own(path: Path) -> BinaryIO:
+    """Open a file of ours. Raises OSError if it is anything else, or too large."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # a pipe would wait for a writer
+    file = open(os.open(path, flags), "rb")  # noqa: SIM115 - the caller closes it
+    status = os.fstat(file.fileno())
+    if _own(status) and status.st_size <= MAX_BYTES:
+        return file
+    file.close()
+    raise PermissionError(f"not a file of this user alone: {path}")
+
+
 def write(folder: Path, digest: str, plain: Mapping[str, Any]) -> None:
     """Store; a cache that cannot be written is no error."""
-    import tempfile
-
     body = b"\n".join(_pack(plain))
     header = _header(digest, body)
     with suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder, prefix=".new-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(json.dumps(header).encode() + b"\n" + body)
-            Path(name).replace(_path(folder, digest))
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        replace_file(_path(folder, digest), json.dumps(header).encode() + b"\n" + body)
         _forget_old(folder)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file in one step, with its folder, for this user alone. Raises OSError."""
+    import tempfile
+
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def forget(folder: Path) -> bool:
     """Remove everything stored; says whether there was anything that could be removed."""
     removed = False
-    for path in folder.glob("knowledge-*.jsonl"):
+    for path in (*folder.glob("knowledge-*.jsonl"), *folder.glob("documents-*.jsonl")):
         with suppress(OSError):
             path.unlink()
             removed = True
@@ -74,9 +86,16 @@ class _Entries(Mapping[str, Any]):
 
     def __init__(self, lines: dict[str, bytes]) -> None:
         self._lines = lines
+        self._known: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        return json.loads(self._lines[name])
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = json.loads(self._lines[name])
+        return known
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._lines
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._lines)

@@ -70,6 +70,7 @@ def _tree(tree: e.Tree) -> dict[str, Any]:
         "symptom": tree.symptom.name,
         "phrases": list(tree.symptom.phrases),
         "root": tree.root,
+        "strict_order": tree.strict_order,
         "nodes": {name: _node(node) for name, node in tree.nodes.items()},
     }
 
@@ -81,6 +82,7 @@ def _node(node: e.Node) -> dict[str, Any]:
         "help": node.help,
         "probe": node.probe,
         "seconds": node.seconds,
+        "gate": node.gate,
         "branches": {
             name: {
                 "answer": b.answer or name,
@@ -88,6 +90,7 @@ def _node(node: e.Node) -> dict[str, Any]:
                 "conclude": list(b.conclude),
                 "tree": b.tree,
                 "healthy": b.healthy,
+                "strength": b.strength,
             }
             for name, b in node.branches.items()
         },

@@ -19,11 +19,13 @@ from .stratify import Dependencies, NegationCycleError, strata
 
 @dataclass(frozen=True)
 class Compiled:
-    """The result: rules for the engine, and the catalogue (plain data) for reports."""
+    """The result: rules for the engine, the catalogue (plain data) for reports, and for lint the
+    rules before they were numbered."""
 
     program: Program
     catalogue: dict[str, Any]
     problems: tuple[Problem, ...]
+    drafts: tuple[RuleDraft, ...]
 
 
 def compile_knowledge(source: KnowledgeSource, vocabulary: Vocabulary) -> Compiled:
@@ -31,22 +33,22 @@ def compile_knowledge(source: KnowledgeSource, vocabulary: Vocabulary) -> Compil
     problems = list(source.problems)
     subjects = {i.id: bool(i.entry.subject) for i in source.of("classification")}
     forms = Forms(vocabulary, subjects, exclusions(source.items), problems)
+    diagnoses = {item.id for item in source.of("diagnosis")}
     drafts: list[RuleDraft] = []
     for item in source.items:
         before = len(problems)
         rules = forms.rules(item)
-        problems.extend(_reference_problems(item, rules, source, vocabulary))
+        problems.extend(_reference_problems(item, rules, diagnoses, vocabulary))
         if len(problems) == before:
             drafts.extend(rules)
     program = _Numbering(vocabulary).program(drafts, problems)
-    return Compiled(program, catalogue(source, vocabulary), tuple(problems))
+    return Compiled(program, catalogue(source, vocabulary), tuple(problems), tuple(drafts))
 
 
 def _reference_problems(
-    item: Item, rules: Iterable[RuleDraft], source: KnowledgeSource, vocabulary: Vocabulary
+    item: Item, rules: Iterable[RuleDraft], diagnoses: set[str], vocabulary: Vocabulary
 ) -> list[Problem]:
     """Unknown diagnoses, unknown derived kinds and unbound variables."""
-    diagnoses = {d.id for d in source.of("diagnosis")}
     problems = []
     for named in _named_diagnoses(item):
         if named not in diagnoses:

@@ -10,6 +10,7 @@ import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from ...facts.strict_models import Strict
 from .conditions import Condition, Number, Pattern, Scalar, Where
@@ -164,6 +165,9 @@ class ErrorEntry(Envelope):
     fix: str = Field("", description="What to do, if the diagnosis' actions do not say it.")
     retry: Literal["never", "sdk-does-it", "safe-once", "after-backoff"]
     refines: list[Id] = Field([], description="More general rows that stay silent then.")
+    alongside: list[Id] = Field(
+        [], description="Rows that may match the same text and are right beside this one."
+    )
 
 
 class Branch(Strict):
@@ -202,13 +206,16 @@ class Node(Strict):
     test: Condition | None = None
     probe: str = ""
     seconds: Number = 20
+    gate: bool = Field(
+        False, description="What it concludes rests on the nodes before it: never asked ahead."
+    )
     branches: dict[str, Branch] = Field(description="Must hold 'unknown'.")
     covers: Covers = []
 
     @model_validator(mode="after")
     def _complete(self) -> Node:
         if "unknown" not in self.branches:
-            raise ValueError("a node needs an 'unknown' branch")
+            raise PydanticCustomError("MM254", "a node needs an 'unknown' branch")
         if len(self.branches) < 3:
             raise ValueError("a node needs at least two branches besides 'unknown'")
         if self.test is not None and not {"yes", "no"} <= set(self.branches):
@@ -228,6 +235,9 @@ class Tree(Envelope):
 
     symptom: Symptom
     root: str
+    strict_order: bool = Field(
+        False, description="A consultation passes no node over, even if a later one tells more."
+    )
     nodes: dict[str, Node]
 
 

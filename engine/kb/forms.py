@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any
 
 from ...facts import Problem, Vocabulary
 from ...facts.fact import normal
+from ..operators import compile_re2
 from . import conditions as c
 from . import entries as e
 from .normal_form import Alternatives, Draft, Lowering
@@ -53,6 +55,7 @@ class Forms:
         yield RuleDraft(rule.id, item, alternatives, tuple(effects), rule.message)
 
     def _error(self, item: Item, row: e.ErrorEntry, lowering: Lowering) -> Iterator[RuleDraft]:
+        self.problems.extend(_pattern_problems(item, row.match))
         matches = [[self._excluding(row.id, draft)] for draft in match_drafts(row.match)]
         open_usual = [x for x in row.causes if x.likelihood == "usual" and x.when is None]
         for index, cause in enumerate(row.causes):
@@ -116,7 +119,11 @@ class Forms:
             path = ("bands", index)
             for op, bound in (("ge", band.from_), ("lt", band.to)):
                 value = lowering.number(bound, path)
-                if value is not None:
+                if isinstance(value, float) and not math.isfinite(value):
+                    message = f"an end of the band {band.label!r} is no finite number"
+                    hint = "leave an end out that has no bound"
+                    self.problems.append(Problem("MM272", message, item.where(*path), hint))
+                elif value is not None:
                     test[op] = value
             where = {
                 **entry.observe.where,
@@ -148,6 +155,15 @@ class Forms:
         return RuleDraft(
             f"{entry.id}/{band.label}", item, alternatives, tuple(effects), band.message
         )
+
+
+def _pattern_problems(item: Item, match: e.ErrorMatch) -> Iterator[Problem]:
+    for field in ("pattern", "not_pattern"):
+        try:
+            compile_re2(getattr(match, field))
+        except ValueError as error:
+            hint = "RE2 has no look-around and no back-references"
+            yield Problem("MM232", f"{item.id}: {error}", item.where("match", field), hint)
 
 
 def match_drafts(match: e.ErrorMatch) -> list[Draft]:

@@ -26,7 +26,7 @@ Path = tuple[str | int, ...]
 @dataclass(frozen=True)
 class Draft:
     """A literal before patterns are numbered. ``aggregate`` is (function, op, bound, value, order,
-    min_points) for aggregates."""
+    min_points) for aggregates; ``at`` is the place of the condition in its entry."""
 
     mode: str
     kind: str
@@ -36,6 +36,7 @@ class Draft:
     alias: str = ""
     aggregate: tuple[Any, ...] = ()
     wanted: bool = True
+    at: Path = field(default=(), compare=False, repr=False)
 
 
 Alternatives = list[list[Draft]]
@@ -91,7 +92,7 @@ class Lowering:
             )
             return []
         tests, joins, guards = self._where(kind, node.where, (*path, "where"))
-        draft = Draft("match", kind.name, tests, joins, guards, node.as_ or "")
+        draft = Draft("match", kind.name, tests, joins, guards, node.as_ or "", at=path)
         if positive:
             return [draft]
         self._check_negatable(kind, draft, path)
@@ -240,7 +241,8 @@ class Lowering:
         if not drafts:
             return [[]]
         if drafts[0].joins:
-            self._problem("MM236", "counts and series cannot use variables", path)
+            hint = "derive a fact for each binding in a rule of its own, and count those"
+            self._problem("MM236", "counts and series cannot use variables", path, hint)
         return [[_with(drafts[0], mode="aggregate", aggregate=spec, wanted=wanted)]]
 
     def _product(self, parts: list[Alternatives], path: Path) -> Alternatives:
@@ -260,11 +262,11 @@ class Lowering:
     def _check_negatable(self, kind: Kind, draft: Draft, path: Path) -> None:
         for name, _ in draft.joins:
             if name not in kind.key or not kind.attributes[name].required:
-                self._problem(
-                    "MM238", f"a negated pattern can bind only key attributes, not {name!r}", path
-                )
+                message = f"a negated pattern can bind only key attributes, not {name!r}"
+                self._problem("MM238", message, path, "bind it in a positive pattern")
         if draft.guards:
-            self._problem("MM238", "a negated pattern cannot compare with a variable", path)
+            message = "a negated pattern cannot compare with a variable"
+            self._problem("MM238", message, path, "derive a fact from it, and negate that")
         if not contradictable(kind, draft):
             missing = [name for name in kind.key if not _pins(draft, name)]
             why = f"fix {', '.join(missing)}" if kind.functional else "use absent"
@@ -339,12 +341,23 @@ def _operand_problem(attribute: Attribute, op: str, operand: Any) -> tuple[str, 
         return f"the attribute is a {attribute.type} and has no order", ""
     for value in operand if isinstance(operand, list) else [operand]:
         if isinstance(value, float) and not math.isfinite(value):
-            return f"{value!r} is no finite number", ""
+            return f"{value!r} is no finite number", "leave out a bound that does not exist"
         if attribute.type == "number" and type(value) in (int, float):
             continue
         if wrong := attribute.problem(value):
-            return wrong
+            return wrong[0], wrong[1] or _type_hint(attribute, value)
     return None
+
+
+def _type_hint(attribute: Attribute, value: Any) -> str:
+    """What happened where YAML read a value as another type than was meant."""
+    if attribute.type in _TEXTUAL and isinstance(value, float):
+        return f"without quotes it is the number {value!r}: put it in quotes"
+    if attribute.type == "boolean":
+        return "write true or false; yes, no, on and off are text"
+    if attribute.type in _NUMERIC and isinstance(value, str):
+        return "a number stands without quotes, a parameter as '@name'"
+    return f"`diagnose facts` shows what {attribute.name!r} can be"
 
 
 def _text_problem(attribute: Attribute, op: str, operand: str) -> tuple[str, str] | None:

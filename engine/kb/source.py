@@ -9,7 +9,7 @@ from typing import Any
 from ...facts import ModelMedicError, Problem
 from ...facts.problems import Location, did_you_mean
 from ...facts.strict_models import Strict, check
-from ...facts.strict_yaml import Document, load
+from ...facts.strict_yaml import Document, Read, load
 from .entries import FILES, Source, TestsFile
 
 SECTIONS = {
@@ -65,7 +65,9 @@ class KnowledgeSource:
         return (item for item in self.items if item.form == form)
 
 
-def parse(texts: Iterable[tuple[str, str]], *, tests: bool = True) -> KnowledgeSource:
+def parse(
+    texts: Iterable[tuple[str, str]], *, tests: bool = True, read: Read = load
+) -> KnowledgeSource:
     """Entries and problems of all files; a bad file costs that file only."""
     source = KnowledgeSource()
     for name, text in sorted(texts):
@@ -73,7 +75,7 @@ def parse(texts: Iterable[tuple[str, str]], *, tests: bool = True) -> KnowledgeS
         if is_test and not tests:
             continue
         try:
-            document = load(text, name)
+            document = read(text, name)
         except ModelMedicError as error:
             source.problems.extend(error.problems)
             continue

@@ -53,6 +53,119 @@ def test_a_probe_is_offered_before_its_question(doctor: Diagnoser) -> None:
     assert offer.probe == "environment"
 
 
+def complain(doctor: Diagnoser, symptom: str, *probes: str) -> Dialogue:
+    fact = doctor.base.vocabulary.fact("symptom", name=symptom)
+    return Dialogue(doctor, (), probes).informed("complaint", [fact])
+
+
+def test_a_question_ahead_of_its_turn_counts_and_leaves_the_others_open(doctor: Diagnoser) -> None:
+    later = Question("tinker.tree.performance/timing", "", "", {"data": ""}, "", (),
+                     {"kind": "answer", "question": "tinker.tree.performance/timing"})  # fmt: skip
+    told = complain(doctor, "slow-steps").answered(later, "data")
+    assert told.report.diagnoses[0].id == "tinker.perf.data-loading-bottleneck"
+    assumed = [f for f in told.facts if f.provenance and f.provenance[0].source == "passed over"]
+    assert {f.get("value") for f in assumed} == {UNKNOWN}
+    unsure = complain(doctor, "slow-steps").answered(later, UNKNOWN)
+    asked = {q.id for q in steps_of(unsure)}
+    assert {f"tinker.tree.performance/{n}" for n in ("environment", "pipelining")} <= asked
+
+
+def steps_of(dialogue: Dialogue) -> list[Question]:
+    """What is asked of somebody who knows nothing."""
+    found = []
+    while (step := dialogue.next()) is not None:
+        if isinstance(step, Question):
+            found.append(step)
+            dialogue = dialogue.answered(step, UNKNOWN)
+        else:
+            dialogue = dialogue.declined(step)
+    return found
+
+
+@pytest.mark.parametrize(
+    "symptom", ["e2e-fails", "component-fails", "smoke-test-bad", "port-check"]
+)
+def test_the_stage_order_of_a_port_check_is_never_overridden(
+    doctor: Diagnoser, symptom: str
+) -> None:
+    tree = next(t for t in doctor.base.catalogue["trees"].values() if t["symptom"] == symptom)
+    names = [q.id.rpartition("/")[2] for q in steps_of(complain(doctor, symptom)) if "/" in q.id]
+    asked = [name for name in names if name in tree["nodes"]]
+    assert asked
+    assert asked == sorted(asked, key=list(tree["nodes"]).index)
+
+
+def test_a_gate_is_not_asked_ahead_of_the_nodes_before_it(doctor: Diagnoser) -> None:
+    asked = [q.id for q in steps_of(complain(doctor, "output-mismatch"))]
+    before = [n for n in asked if n.startswith("tinker.tree.output-mismatch/")]
+    assert before[-1] == "tinker.tree.output-mismatch/confirmed"
+
+
+def test_answers_about_one_thing_are_one_fact_also_after_a_change(doctor: Diagnoser) -> None:
+    def ask(attribute: str) -> Question:
+        sets = {"kind": "merge", "attribute": attribute}
+        return Question(f"merge.{attribute}", "", "", {}, "", (), sets)
+
+    told = complain(doctor, "output-mismatch").answered(ask("method"), "custom")
+    told = told.answered(ask("dtype"), "bfloat16")
+    assert "tinker.export.low-precision-merge" in {d.id for d in told.report.diagnoses}
+    changed = told.changed(1, "cookbook")
+    merges = [f for f in changed.facts if f.kind == "merge"]
+    assert {f.get("method") for f in merges} == {"cookbook"}
+
+
+def test_who_has_no_complaint_is_asked_what_there_is_to_look_at(doctor: Diagnoser) -> None:
+    dialogue = Dialogue(doctor, (), ["environment"], ["experiment", "script"])
+    first = dialogue.next()
+    assert isinstance(first, Question)
+    second = (dialogue := dialogue.answered(first, UNKNOWN)).next()
+    assert isinstance(second, Question)
+    assert set(second.choices) == {"environment", "experiment", "script"}
+    offer = dialogue.answered(second, "script").next()
+    assert isinstance(offer, Offer)
+    assert (offer.probe, offer.reads) == ("script", True)
+    assert dialogue.answered(second, UNKNOWN).next() is None
+
+
+def test_the_conclusion_says_what_to_do_and_what_would_refute_it(doctor: Diagnoser) -> None:
+    told = complain(doctor, "slow-steps").answered(
+        Question("tinker.tree.performance/pipelining", "", "", {"sequential": ""}, "", (),
+                 {"kind": "answer", "question": "tinker.tree.performance/pipelining"}),
+        "sequential",
+    )  # fmt: skip
+    conclusion = told.conclusion
+    cause = conclusion.causes[0]
+    assert conclusion.outcome == "cause"
+    assert cause.diagnosis.id == "tinker.perf.missing-pipelining"
+    assert cause.confidence.startswith("likely")
+    assert cause.actions[0].do and cause.actions[0].verify
+    assert cause.evidence and cause.because and cause.refuted_by
+    assert "Training steps are slow" in cause.accounts_for
+
+
+def test_without_facts_nothing_is_concluded(doctor: Diagnoser) -> None:
+    assert Dialogue(doctor).conclusion.outcome == "nothing"
+    assert complain(doctor, "slow-steps").conclusion.outcome == "symptom"
+
+
+def test_an_escalation_comes_with_its_packet(doctor: Diagnoser) -> None:
+    fact = doctor.base.vocabulary.fact
+    told = Dialogue(doctor).informed("metrics", [
+        fact("symptom", name="slow-steps"),
+        fact("package", name="pydantic", version="2.12.5"),
+        fact("package", name="tinker", version="0.38.0"),
+        fact("code_pattern", pattern="cookbook-train-loop"),
+        fact("gil_jitter", max_s=0.02),
+        fact("service_check", check="capabilities", ok=True, latency_s=0.2),
+        fact("profile", async_mode=True, waiting_share=0.93),
+        fact("timing_summary", operation="forward_backward", submit_s=0.01, wait_s=52.0),
+    ])  # fmt: skip
+    packet = next(p for p in told.conclusion.packets if p.diagnosis.endswith("server-side-slow"))
+    assert packet.wanted
+    assert any("wait_s=52" in fact for fact in packet.known)
+    assert packet.excluded
+
+
 def test_an_answer_that_does_not_fit_is_refused_with_what_would(doctor: Diagnoser) -> None:
     dialogue = Dialogue(doctor)
     first = dialogue.next()

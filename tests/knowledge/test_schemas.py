@@ -2,27 +2,55 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
-from modelmedic.engine.kb.schemas import file_schema
+from modelmedic.engine.interfaces.kb.editor_headers import add_headers, with_header
+from modelmedic.engine.interfaces.kb.schema import ids_in_use
+from modelmedic.engine.kb.schemas import FORMS, file_schema
 from modelmedic.facts.strict_yaml import load
 
-FORMS = ("diagnoses", "rules", "errors", "trees", "classifications", "tests")
+
+@pytest.fixture(scope="module")
+def names(doctor):
+    return ids_in_use(doctor.base)
+
+
+def without_ids(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without the suggestions, which change with every new entry."""
+    kept = {n: d for n, d in schema["definitions"].items() if not n.endswith("-id")}
+    return {**schema, "definitions": kept}
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_committed_schema_is_up_to_date(root: Path, form: str) -> None:
+def test_the_committed_schema_is_up_to_date(root: Path, names, form: str) -> None:
     committed = json.loads((root / f"knowledge/schemas/{form}.json").read_text(encoding="utf-8"))
-    assert committed == file_schema(form), f"run: diagnose kb schema {form}"
+    today = file_schema(form, names)
+    assert without_ids(committed) == without_ids(today), (
+        "run: diagnose kb schema --write knowledge/schemas"
+    )
+    suggested = {n for n in committed["definitions"] if n.endswith("-id")}
+    assert suggested == {n for n in today["definitions"] if n.endswith("-id")}
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_shipped_file_of_the_form_is_valid(root: Path, form: str) -> None:
-    validator = jsonschema.Draft202012Validator(file_schema(form))
+def test_the_schema_is_sound_and_says_what_every_field_is(names, form: str) -> None:
+    schema = file_schema(form, names)
+    jsonschema.Draft7Validator.check_schema(schema)
+    assert "$defs" not in json.dumps(schema)
+    for name, part in {form: schema, **schema["definitions"]}.items():
+        for field, declared in part.get("properties", {}).items():
+            assert declared.get("description"), f"{name}.{field} has no description"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_shipped_file_of_the_form_is_valid(root: Path, names, form: str) -> None:
+    validator = jsonschema.Draft7Validator(file_schema(form, names))
+    folder = root / "facts/vocabulary" if form == "vocabulary" else root / "knowledge"
     checked = 0
-    for path in sorted((root / "knowledge").rglob("*.yaml")):
+    for path in sorted(folder.rglob("*.yaml")):
         data = load(path.read_text(encoding="utf-8"), path.name).data
         if data["schema"] == f"modelmedic/{form}/1":
             checked += 1
@@ -31,7 +59,72 @@ def test_every_shipped_file_of_the_form_is_valid(root: Path, form: str) -> None:
     assert checked
 
 
-def test_a_schema_refuses_what_the_loader_refuses() -> None:
-    broken = {"schema": "modelmedic/rules/1", "domain": "d", "rules": [{"id": "a.b"}]}
-    validator = jsonschema.Draft202012Validator(file_schema("rules"))
-    assert not validator.is_valid(broken)
+def test_examples_of_fields_are_values_that_they_take(names) -> None:
+    for form in FORMS:
+        schema = file_schema(form, names)
+        for name, part in {form: schema, **schema["definitions"]}.items():
+            for field, declared in part.get("properties", {}).items():
+                root = {**declared, "definitions": schema["definitions"]}
+                for example in declared.get("examples", []):
+                    found = jsonschema.Draft7Validator(root).iter_errors(example)
+                    assert not [e.message for e in found], f"{name}.{field}: {example!r}"
+
+
+def test_every_shipped_file_names_its_schema(root: Path) -> None:
+    schemas = root / "knowledge" / "schemas"
+    folders = (root / "knowledge", root / "facts" / "vocabulary")
+    wrong = [
+        str(path.relative_to(root))
+        for folder in folders
+        for path in folder.rglob("*.yaml")
+        if with_header(path, text := path.read_text(encoding="utf-8"), schemas) != text
+        or not text.startswith("# yaml-language-server: $schema=../")
+    ]
+    command = "kb schema --write knowledge/schemas --headers knowledge --headers facts/vocabulary"
+    assert not wrong, f"run: diagnose {command}"
+
+
+def test_headers_are_mended_and_nothing_else_is_touched(root: Path, tmp_path: Path) -> None:
+    schemas = root / "knowledge" / "schemas"
+    body = "schema: modelmedic/rules/1\ndomain: d\nrules: []\n"
+    files = {
+        "new.yaml": body,
+        "moved.yaml": "# yaml-language-server: $schema=../elsewhere.json\n" + body,
+        "other.yaml": "schema: something\n",
+        "broken.yaml": "a: [\n",
+        "list.yaml": "- 1\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert add_headers([tmp_path], schemas) == 2
+    assert add_headers([tmp_path], schemas) == 0
+    for name, text in files.items():
+        now = (tmp_path / name).read_text()
+        if name in ("new.yaml", "moved.yaml"):
+            first, rest = now.split("\n", 1)
+            assert rest == body
+            target = first.removeprefix("# yaml-language-server: $schema=")
+            assert (tmp_path / target).resolve() == schemas / "rules.json"
+        else:
+            assert now == text
+
+
+def test_real_ids_are_suggested(names) -> None:
+    suggested = file_schema("rules", names)["definitions"]
+    assert "tinker.perf.slow-steps" in suggested["diagnosis-id"]["anyOf"][0]["enum"]
+    assert "package" in suggested["kind-id"]["anyOf"][0]["enum"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"id": "a.b"},
+        {"id": "a.b", "title": "T", "when": {"fact": "package"}, "mesage": "x"},
+        {"id": "a.b", "title": "T", "when": {"fact": "package"}, "status": "new"},
+        {"id": "a.b", "title": "T", "when": {"fakt": "package"}},
+        {"id": "a.b", "title": "T", "when": {"fact": "package"}, "conclude": [{"strength": 1}]},
+    ],
+)
+def test_a_schema_refuses_what_the_loader_refuses(names, broken) -> None:
+    document = {"schema": "modelmedic/rules/1", "domain": "d", "rules": [broken]}
+    assert not jsonschema.Draft7Validator(file_schema("rules", names)).is_valid(document)

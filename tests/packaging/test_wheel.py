@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -33,29 +32,9 @@ def checked(*command: str | Path, cwd: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("wheel")
-    checked(sys.executable, "-P", "-m", "build", "--wheel", "--outdir", out, root, cwd=out)
-    (built,) = out.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="session")
 def names(wheel: Path) -> set[str]:
     with zipfile.ZipFile(wheel) as archive:
         return set(archive.namelist())
-
-
-@pytest.fixture(scope="session")
-def installed(root: Path, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bin folder of an environment that holds the wheel and what it requires."""
-    venv = tmp_path_factory.mktemp("empty") / "venv"
-    # The constraints keep the answer of this test from changing with the day; pip's cache keeps
-    # the built durable-rules, so only the first run on a machine compiles it.
-    checked(sys.executable, "-m", "venv", venv, cwd=venv.parent)
-    pip = (venv / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--quiet")
-    checked(*pip, "install", "-c", root / "constraints-dev.txt", wheel, cwd=venv.parent)
-    return venv / "bin"
 
 
 def test_nothing_lies_outside_modelmedic(names):

@@ -1,18 +1,33 @@
-"""Where a consultation meets a person: a terminal with prompt-toolkit, plain lines, or a script.
+"""Where a consultation meets a person in plain lines: a pipe, a screen reader, a script.
 
-All drivers carry the same dialogue; they differ in how a line is read and how text is shown.
+All drivers carry the same dialogue; they differ in how a line is read and how text is shown. The
+one for terminals is in :mod:`.terminal`, because its library takes long to import.
 """
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, Protocol, TextIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, Protocol, TextIO
 
+from ..border import redacted
 from ..layout import Line, write
+from ..safe_text import one_line, safe
+from .completion import Options
 
-Completions = Callable[[], Sequence[tuple[str, str]]]
+MAX_PASTED_LINES = 20_000
+_TRACEBACK = "Traceback (most recent call last):"
+_EXCEPTION = re.compile(r"[\w.]+(?:Error|Exception|Interrupt|Exit|Warning|Group)?(?::|$)")
+
+
+class Prompt(NamedTuple):
+    """What is asked of a driver: the text before the cursor, what can complete a line, and what a
+    status line of a given width says."""
+
+    text: str
+    options: Callable[[str], Options]
+    status: Callable[[int], str]
 
 
 class Driver(Protocol):
@@ -21,8 +36,12 @@ class Driver(Protocol):
     def show(self, lines: Iterable[Line]) -> None:
         """Show text."""
 
-    def read(self, prompt: str, completions: Completions, status: str) -> str:
+    def read(self, prompt: Prompt) -> str:
         """One answer. Raises EOFError at the end of the input, KeyboardInterrupt on Ctrl-C."""
+        ...
+
+    def read_block(self) -> str:
+        """Lines up to one with a single dot."""
         ...
 
 
@@ -36,18 +55,30 @@ class LineDriver:
     def show(self, lines: Iterable[Line]) -> None:
         """Write the lines."""
         write(lines, self._target)
-
-    def read(self, prompt: str, completions: Completions, status: str) -> str:
-        """One line of the input; it is echoed where nobody typed it."""
-        self._target.write(prompt)
         self._target.flush()
-        line = self._source.readline()
-        if not line:
+
+    def read(self, prompt: Prompt) -> str:
+        """One line of the input, or a whole traceback."""
+        self._target.write(prompt.text)
+        self._target.flush()
+        line = self._line()
+        if line is None:
             self._target.write("\n")
             raise EOFError
+        return "\n".join([line, *_rest_of_traceback(line, self._line)])
+
+    def read_block(self) -> str:
+        """Lines up to one with a single dot, or the end of the input."""
+        return "\n".join(_until_dot(self._line))
+
+    def _line(self) -> str | None:
+        """The next line, None at the end; it is echoed where nobody typed it."""
+        line = self._source.readline()
+        if not line:
+            return None
         if not self._source.isatty():
-            self._target.write(line.rstrip("\n") + "\n")
-        return line.rstrip("\n")
+            self._target.write(one_line(redacted(line.rstrip("\n")).value) + "\n")
+        return line.rstrip("\r\n")
 
 
 class ScriptDriver(LineDriver):
@@ -55,49 +86,31 @@ class ScriptDriver(LineDriver):
 
     def __init__(self, answers: Iterable[str], target: TextIO | None = None) -> None:
         super().__init__(target=target)
-        self._answers: Iterator[str] = (
-            line for line in (a.rstrip("\n") for a in answers) if not line.startswith("#")
-        )
+        self._answers = (line for line in answers if not line.startswith("#"))
 
-    def read(self, prompt: str, completions: Completions, status: str) -> str:
-        """The next answer, echoed."""
+    def _line(self) -> str | None:
         answer = next(self._answers, None)
-        if answer is None:
-            raise EOFError
-        self._target.write(f"{prompt}{answer}\n")
+        if answer is not None:
+            self._target.write(f"{safe(redacted(answer).value)}\n")
         return answer
 
 
-class TerminalDriver:
-    """prompt-toolkit: completion, history, toolbar, several lines by bracketed paste."""
-
-    def __init__(self, history: Path | None = None) -> None:
-        from prompt_toolkit import PromptSession
-        from prompt_toolkit.history import FileHistory, InMemoryHistory
-
-        kept = FileHistory(str(history)) if history else InMemoryHistory()
-        self._session: PromptSession[str] = PromptSession(
-            history=kept, complete_while_typing=False, mouse_support=False
-        )
-
-    def show(self, lines: Iterable[Line]) -> None:
-        """Write the lines above the prompt."""
-        write(lines, sys.stdout)
-
-    def read(self, prompt: str, completions: Completions, status: str) -> str:
-        """One answer, with completion and a toolbar."""
-        from prompt_toolkit.formatted_text import FormattedText
-
-        text = self._session.prompt(
-            prompt,
-            completer=_completer(completions),
-            bottom_toolbar=FormattedText([("", f" {status} ")]),
-        )
-        return str(text)
+def _rest_of_traceback(line: str, following: Callable[[], str | None]) -> Iterator[str]:
+    """The lines of a traceback that starts with ``line``, up to the exception that it ends with."""
+    if line.strip() != _TRACEBACK:
+        return
+    for _ in range(MAX_PASTED_LINES):
+        more = following()
+        if more is None:
+            return
+        yield more
+        if more[:1].strip() and _EXCEPTION.match(more):
+            return
 
 
-def _completer(completions: Completions) -> Any:
-    from prompt_toolkit.completion import FuzzyWordCompleter
-
-    found = completions()
-    return FuzzyWordCompleter([name for name, _ in found], meta_dict=dict(found))
+def _until_dot(following: Callable[[], str | None]) -> Iterator[str]:
+    for _ in range(MAX_PASTED_LINES):
+        line = following()
+        if line is None or line.strip() == ".":
+            return
+        yield line

@@ -1,19 +1,28 @@
 """The consultation loop: shows the question, reads an answer or a command, goes on.
 
-The dialogue itself is :class:`modelmedic.engine.dialogue.Dialogue`; here are only its words.
+The dialogue itself is :class:`modelmedic.engine.dialogue.Dialogue`; here it meets a person.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Iterable
 
-from ....facts import ModelMedicError
+from ....facts import ModelMedicError, Problem
 from ...dialogue import UNKNOWN, Dialogue, Offer, Question
 from ..layout import Line
-from ..report_text import problem_lines, report_lines
-from .drivers import Driver
+from ..report_text import problem_lines
+from . import commands, takeaway
+from .answers import choose, is_unsure
+from .completion import Completion
+from .conclusion import Conclusion
+from .drivers import Driver, Prompt
+from .explanations import Explanations
+from .intake import Intake
+from .names import Step
+from .own_words import OwnWords
+from .replies import Replies
+from .session import SessionFile
+from .status import news, status
 from .words import Words
 
 
@@ -21,168 +30,200 @@ class Leave(Exception):
     """The person wants to leave."""
 
 
-class Command(NamedTuple):
-    """A command of the prompt: what follows it, and one line of help."""
-
-    argument: str
-    help: str
-
-
-COMMANDS: dict[str, Command] = {
-    "why": Command("", "why this is asked"),
-    "how": Command("[ID]", "what a conclusion follows from"),
-    "why-not": Command("ID", "what keeps a diagnosis away"),
-    "whatif": Command("FACT", "what would change, such as: package name=pydantic version=2.14.3"),
-    "back": Command("", "take the last answer back"),
-    "change": Command("N ANSWER", "answer question N otherwise"),
-    "skip": Command("", "leave this question unanswered"),
-    "facts": Command("", "what is known so far"),
-    "candidates": Command("", "what is still possible"),
-    "probe": Command("NAME", "let a probe find out"),
-    "inspect": Command("PATH", "read a run folder, log, script, data, weights ..."),
-    "save": Command("FILE", "save the facts"),
-    "load": Command("FILE", "take facts from a file"),
-    "report": Command("[FILE]", "the report so far"),
-    "help": Command("", "these commands"),
-    "quit": Command("", "leave"),
-}
-
-
 class Consultation:
-    """One run of the loop; the dialogue is saved to ``saved`` after each turn."""
+    """One run of the loop; the entries are kept in ``session`` after each turn."""
 
     def __init__(
         self,
         dialogue: Dialogue,
         driver: Driver,
-        words: Words,
-        saved: Path | None = None,
+        intake: Intake,
+        session: SessionFile | None = None,
     ) -> None:
         self.dialogue = dialogue
         self._driver = driver
-        self._words = words
-        self._saved = saved
+        self._intake = intake
+        self._session = session
+        base = dialogue.doctor.base
+        self._words = Words(base)
+        own_words = OwnWords(dialogue.doctor, dialogue.symptoms())
+        self._replies = Replies(driver, self._words, own_words, intake)
+        self._conclusion = Conclusion(base, self._words.names)
+        self._explanations = Explanations(self._words)
         self._interrupted = False
+        self._shown: tuple[object, ...] | None = None
+        self._concluded: tuple[object, ...] | None = None
 
     def run(self) -> Dialogue:
-        """Until nothing is left to ask or the person leaves; returns the last dialogue."""
+        """Until the person leaves; returns the last dialogue."""
         self._driver.show(self._words.greeting())
         try:
-            while (step := self.dialogue.next()) is not None:
-                self._turn(step)
-        except (EOFError, Leave):
-            self._driver.show([Line("Leaving the consultation.", style="dim")])
-        self._driver.show([Line(), *report_lines(self.dialogue.report)])
+            while True:
+                self._turn(self.dialogue.next())
+        except Leave:
+            self._farewell()
+        except EOFError:  # the script or pipe has no more to say
+            if self._concluded != self.dialogue.entries:
+                self._driver.show(self._conclusion.lines(self.dialogue))
         return self.dialogue
 
-    def _turn(self, step: Question | Offer) -> None:
-        """One question: read until it is answered or a command has changed the dialogue."""
-        self._driver.show(self._words.step(step, self.dialogue))
+    def _turn(self, step: Step) -> None:
+        """One question: read a line, which answers it or is a command."""
+        self._present(step)
+        before = self.dialogue
         try:
-            text = self._driver.read("> ", lambda: self._completions(step), self._status())
+            self._take(step, self._read(step))
             self._interrupted = False
         except KeyboardInterrupt:
             self._interrupt(step)
-            return
-        try:
-            self._take(step, text)
         except ModelMedicError as error:
             self._driver.show(problem_lines(error.problems))
-        self._autosave()
+        if self.dialogue is not before:
+            self._keep()
+            self._driver.show(news(before, self.dialogue))
+            self._driver.show(self._words.patience(self.dialogue))
 
-    def _interrupt(self, step: Question | Offer) -> None:
-        """Ctrl-C once cancels the question, twice leaves."""
+    def _present(self, step: Step) -> None:
+        """The question, once; the conclusion where nothing is left to ask."""
+        current = (step_id(step), self.dialogue.entries)
+        if current == self._shown:
+            return
+        self._shown = current
+        if step is not None:
+            self._driver.show(self._words.step(step, self.dialogue))
+            return
+        if self._concluded != self.dialogue.entries:
+            self._concluded = self.dialogue.entries
+            self._driver.show(self._conclusion.lines(self.dialogue))
+        self._driver.show(self._words.closing(self.dialogue))
+
+    def _read(self, step: Step) -> str:
+        completion = Completion(step, self.dialogue, self._words.names, takeaway.formats())
+        dialogue = self.dialogue
+        prompt = Prompt(self._words.prompt(step), completion, lambda width: status(dialogue, width))
+        return self._driver.read(prompt)
+
+    def _take(self, step: Step, text: str) -> None:
+        """A command, an answer, or something in the person's own words."""
+        choices = self._words.names.choices(step)
+        command = None if choose(text, choices) == text.strip() else commands.parse(text)
+        if command is not None:
+            self._command(*command, step)
+        elif not text.strip() or (step is None and is_unsure(text)):
+            self._empty(step, text)
+        elif isinstance(step, Offer):
+            self.dialogue = self._replies.to_offer(step, text, self.dialogue)
+        elif isinstance(step, Question):
+            self.dialogue = self._replies.to_question(step, text, self.dialogue)
+        else:
+            self.dialogue = self._replies.describe(text, self.dialogue)
+
+    def _empty(self, step: Step, text: str) -> None:
+        """Enter alone: the usual answer of an offer, the end after the conclusion, else the
+        question again."""
+        if step is None and self.dialogue.facts and not text.strip():
+            raise Leave
+        if isinstance(step, Offer) and self._words.prompt(step).startswith("[Y"):
+            self.dialogue = self._replies.to_offer(step, "yes", self.dialogue)
+        self._shown = None
+
+    def _skip(self, step: Step) -> None:
+        if isinstance(step, Question):
+            self.dialogue = self.dialogue.answered(step, UNKNOWN)
+        elif isinstance(step, Offer):
+            self.dialogue = self.dialogue.declined(step)
+
+    def _interrupt(self, step: Step) -> None:
+        """Ctrl-C once puts the question aside, twice leaves. The opening question stays."""
         if self._interrupted:
             raise Leave
         self._interrupted = True
-        self._skip(step)
-        self._driver.show([Line("Question skipped; Ctrl-C again leaves.", style="dim")])
+        aside = step is not None and self.dialogue.entries
+        if aside:
+            self._skip(step)
+        what = "Question put aside; Ctrl-C" if aside else "Ctrl-C"
+        self._driver.show([Line(), Line(f"{what} again leaves.", style="dim")])
 
-    def _take(self, step: Question | Offer, text: str) -> None:
-        word, _, rest = text.strip().partition(" ")
-        if word in COMMANDS and not (isinstance(step, Question) and word in step.choices):
-            self._command(word, rest.strip(), step)
-        elif isinstance(step, Offer):
-            self._offered(step, text)
-        elif step.id == "symptom" and not self._words.is_choice(step, text):
-            self._own_words(text)
-        else:
-            self.dialogue = self.dialogue.answered(step, text)
-
-    def _offered(self, offer: Offer, text: str) -> None:
-        if text.strip().lower() in ("", "y", "yes", "1"):
-            self._gather(offer.probe)
-        else:
-            self.dialogue = self.dialogue.declined(offer)
-
-    def _own_words(self, text: str) -> None:
-        """A description or a pasted error: matched against symptoms and error tables."""
-        facts = self._words.facts_of(text)
-        if not facts:
-            self._driver.show([Line("That matches no symptom and no known error; choose a number, "
-                                    "or paste the error message.", style="warning")])  # fmt: skip
-            return
-        for fact in facts:
-            self._driver.show([Line(str(fact), 2, "dim", mark="understood: ")])
-        self.dialogue = self.dialogue.informed("symptom", facts)
-
-    def _gather(self, probe: str) -> None:
-        facts, problems = self._words.run_probe(probe)
-        self._driver.show(problem_lines(problems))
-        self._driver.show([Line(f"{probe}: {len(facts)} facts", 2, "dim")])
-        self.dialogue = self.dialogue.informed(probe, facts)
-
-    def _skip(self, step: Question | Offer) -> None:
-        if isinstance(step, Question):
-            self.dialogue = self.dialogue.answered(step, UNKNOWN)
-        else:
-            self.dialogue = self.dialogue.declined(step)
-
-    def _command(self, name: str, rest: str, step: Question | Offer) -> None:
+    def _command(self, name: str, rest: str, step: Step) -> None:
         if name == "quit":
             raise Leave
         if name == "skip":
             self._skip(step)
         elif name == "back":
-            self.dialogue = self.dialogue.undone()
+            self._back()
         elif name == "change":
-            number, _, answer = rest.partition(" ")
-            self.dialogue = self._changed(number, answer)
-        elif name == "probe":
-            self._gather(rest)
-        elif name == "inspect":
-            facts, lines = self._words.inspect(Path(rest))
-            self._driver.show(lines)
-            self.dialogue = self.dialogue.informed(f"inspect {rest}", facts)
-        elif name == "load":
-            self.dialogue = self.dialogue.informed(f"load {rest}", self._words.load(Path(rest)))
+            self._change(rest)
+        elif name == "paste":
+            self._driver.show([Line("Paste; a line with a single dot ends it.", 2, "dim")])
+            block = self._driver.read_block()
+            self.dialogue = self._replies.describe(block, self.dialogue)
+        elif name in ("probe", "inspect", "load"):
+            self.dialogue = self._gathered(name, rest)
         else:
-            self._driver.show(self._words.answer(name, rest, step, self.dialogue))
+            self._driver.show(self._told(name, rest, step))
 
-    def _changed(self, number: str, answer: str) -> Dialogue:
-        if not number.isdecimal() or not 1 <= int(number) <= len(self.dialogue.entries):
-            self._driver.show([Line("change N ANSWER: N is a number of `facts`", style="warning")])
-            return self.dialogue
-        return self.dialogue.changed(int(number) - 1, answer)
+    def _gathered(self, name: str, rest: str) -> Dialogue:
+        if name == "probe":
+            return self._replies.gather(rest, self.dialogue)
+        take = self._intake.inspect if name == "inspect" else self._intake.load
+        return self._replies.inform(f"{name} {rest}", lambda: take(rest), self.dialogue)
 
-    def _completions(self, step: Question | Offer) -> list[tuple[str, str]]:
-        choices = list(step.choices.items()) if isinstance(step, Question) else [("yes", "run it")]
-        commands = [(name, command.help) for name, command in COMMANDS.items()]
-        return [*choices, (UNKNOWN, "do not know"), *commands]
+    def _told(self, name: str, rest: str, step: Step) -> Iterable[Line]:
+        """The answer of a command that changes nothing."""
+        if name == "help":
+            return commands.help_lines()
+        if name == "conclude":
+            return self._conclusion.lines(self.dialogue)
+        if name == "save":
+            return [takeaway.save_facts(rest, self.dialogue.facts)]
+        if name == "report":
+            return takeaway.report(rest, self.dialogue, (self._words, self._conclusion))
+        return self._explanations.of(name, rest, step, self.dialogue)
 
-    def _status(self) -> str:
-        report = self.dialogue.report
-        leading = next(iter(report.diagnoses), None)
-        shown = leading.title if leading else "nothing concluded yet"
-        return f"{shown} | {len(report.unknown)} open | why  back  facts  help  quit"
+    def _back(self) -> None:
+        if not self.dialogue.entries:
+            raise ModelMedicError(Problem("MM317", "there is nothing to take back", None, ""))
+        self.dialogue = self.dialogue.undone()
 
-    def _autosave(self) -> None:
-        if self._saved is not None:
-            self._words.save(self._saved, self.dialogue)
-            self._saved.chmod(0o600)  # its folder lets nobody else in meanwhile
+    def _change(self, rest: str) -> None:
+        """Answer an earlier question otherwise; without an answer, it is asked again."""
+        number, _, answer = rest.partition(" ")
+        place = self._explanations.entry(number, self.dialogue)
+        entry = self.dialogue.entries[place]
+        probes = self.dialogue.doctor.base.vocabulary.probes
+        if entry.question in probes or not (entry.answer or entry.question == "symptom"):
+            hint = f"`probe {entry.question}`" if entry.question in probes else "`back`"
+            what = f"{number} was no answer to a question"
+            raise ModelMedicError(Problem("MM318", what, None, f"use {hint} instead"))
+        answer = answer or self._asked_again(place)
+        if answer.strip():
+            chosen = choose(answer, self._words.names.answers_of(entry.question))
+            wanted = UNKNOWN if is_unsure(answer) else chosen or answer.strip()
+            self.dialogue = self.dialogue.changed(place, wanted)
+
+    def _asked_again(self, place: int) -> str:
+        dialogue = self.dialogue
+        self._driver.show(self._words.again(dialogue.entries[place]))
+        complete = Completion(None, dialogue, self._words.names, ())
+        prompt = Prompt(
+            "[new answer] > ",
+            lambda typed: complete(f"change {place + 1} {typed}"),
+            lambda width: status(dialogue, width),
+        )
+        return self._driver.read(prompt)
+
+    def _keep(self) -> None:
+        if self._session is not None:
+            self._session.save(self.dialogue.entries)
+
+    def _farewell(self) -> None:
+        if self._concluded != self.dialogue.entries:
+            self._driver.show([Line(), *self._conclusion.short(self.dialogue)])
+        kept = self._session is not None and self.dialogue.entries
+        text = "The session is kept: `diagnose --resume` goes on." if kept else "Goodbye."
+        self._driver.show([Line(text, style="dim")])
 
 
-def help_lines() -> Iterator[Line]:
-    """The table of commands."""
-    for name, command in COMMANDS.items():
-        yield Line(f"{command.help}", 2, mark=f"{name} {command.argument}".ljust(20))
+def step_id(step: Step) -> str:
+    """What tells one step from another."""
+    return "" if step is None else step.probe if isinstance(step, Offer) else step.id

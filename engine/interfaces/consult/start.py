@@ -1,21 +1,23 @@
-"""Starts a consultation: which driver, which probes, where it is saved."""
+"""Starts a consultation: which driver, which probes, where it is kept."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ....facts import Fact, Location
-from ....facts.fact_file import decode
+from ....facts import Fact, Vocabulary
+from ....facts.fact_file import MAX_BYTES, read_text
 from ...dialogue import Dialogue
 from ..output import exit_code
 from ..setup import load_doctor
-from .drivers import Driver, LineDriver, ScriptDriver, TerminalDriver
+from .drivers import Driver, LineDriver, ScriptDriver
+from .intake import READERS, Intake, Run
 from .loop import Consultation
-from .words import Words
+from .session import SessionFile, state_folder
 
 
 def consult(
@@ -24,50 +26,73 @@ def consult(
     answers: Path | None = None,
     accessible: bool = False,
     resume: bool = False,
+    vi: bool = False,
     overlays: Sequence[str] = (),
     engine: Any = "auto",
     fail_on: str = "error",
 ) -> int:
     """Run one consultation and return the exit code of its report."""
     doctor = load_doctor(overlays, engine)
-    probes = _probes(doctor.base.vocabulary)
-    dialogue = Dialogue(doctor, (), probes)
-    words = Words(doctor, probes)
-    saved = _session_file() if answers is None else None
-    if resume and saved is not None and saved.exists():
-        dialogue = dialogue.informed("resumed", words.load(saved))
+    gc.freeze()  # the knowledge stays; only what comes now is worth collecting
+    gc.enable()
+    vocabulary = doctor.base.vocabulary
+    intake = Intake(vocabulary, _probes(vocabulary))
+    folder = state_folder() if answers is None else None
+    session = SessionFile(folder / "session.json") if folder else None
+    entries = session.load(vocabulary) if session and resume else ()
+    dialogue = Dialogue(doctor, entries, intake.runnable, READERS)
     if facts:
         dialogue = dialogue.informed("--facts", facts)
-    driver = _driver(answers, accessible)
-    finished = Consultation(dialogue, driver, words, saved).run()
+    driver = _driver(answers, accessible, folder, vi)
+    finished = Consultation(dialogue, driver, intake, session).run()
     return exit_code(finished.report, fail_on)
 
 
-def _driver(answers: Path | None, accessible: bool) -> Driver:
+def _driver(answers: Path | None, accessible: bool, folder: Path | None, vi: bool) -> Driver:
     if answers is not None:
-        form = "a file of answers has one answer a line"
-        text = decode(answers.read_bytes(), Location(str(answers)), form)
+        text = read_text(answers, MAX_BYTES, "a file of answers has one answer a line")
         return ScriptDriver(text.splitlines())
-    plain = accessible or os.environ.get("TERM", "dumb") == "dumb"
+    plain = accessible or _set("ACCESSIBLE") or os.environ.get("TERM", "dumb") == "dumb"
     if plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return LineDriver()
-    return TerminalDriver()
+    from .terminal import TerminalDriver
+
+    return TerminalDriver(folder / "history" if folder else None, vi=vi or _wants_vi())
 
 
-def _probes(vocabulary: Any) -> dict[str, Callable[[], Any]]:
-    """The probes that can run without being told about a path."""
-    from ....probes.environment import gather_environment
-
-    return {"environment": lambda: gather_environment(vocabulary)}
-
-
-def _session_file() -> Path | None:
-    """Where the session is kept: the user's state folder, readable by the user only."""
-    from platformdirs import user_state_path
-
+def _wants_vi() -> bool:
+    """The keys that the user has chosen, here or for every program that uses readline."""
+    chosen = os.environ.get("MODELMEDIC_KEYS", "").lower()
+    if chosen:
+        return chosen == "vi"
     try:
-        folder = user_state_path("modelmedic", appauthor=False)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = Path(os.environ.get("INPUTRC") or "~/.inputrc").expanduser()
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except (OSError, RuntimeError):
-        return None
-    return folder / "session.json"
+        return False
+    return any(line.lower().split() == ["set", "editing-mode", "vi"] for line in lines)
+
+
+def _set(variable: str) -> bool:
+    return os.environ.get(variable, "") not in ("", "0")
+
+
+def _probes(vocabulary: Vocabulary) -> dict[str, Run]:
+    """The probes that can run without being told about a path."""
+
+    def environment(python: Path | None) -> Any:
+        from ....probes.environment import gather_environment
+
+        return gather_environment(vocabulary, python=python)
+
+    def serialization(python: Path | None) -> Any:
+        from ....probes.serialization import gather_serialization
+
+        return gather_serialization(python, vocabulary)
+
+    def service(python: Path | None) -> Any:
+        from ....probes.service import gather_service
+
+        return gather_service(vocabulary, python=python)
+
+    return {"environment": environment, "serialization": serialization, "service": service}

@@ -1,223 +1,226 @@
-"""What the consultation says and understands."""
+"""Questions, offers and known facts in words."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ....facts import Fact, Provenance
-from ...dialogue import UNKNOWN, Dialogue, Offer, Question
-from ..answers_text import what_if_lines, why_not_lines
+from ....facts import Fact
+from ...dialogue import UNKNOWN, Dialogue, Entry, Offer, Question
 from ..layout import Line
-from ..report_text import how_lines, report_lines
+from .intake import ENVIRONMENTS, READERS
+from .names import Names, Step, fact_text
+
+_OPENING = "What is wrong? Say it in your own words, paste the error, or choose:"
+_MAX_FACTS = 12
+_MANY_UNKNOWN = 5
 
 
 class Words:
-    """Texts of one consultation, and the ways in which facts come into it."""
+    """Texts of one consultation."""
 
-    def __init__(self, doctor: Any, probes: Any) -> None:
-        """``probes`` maps a probe's name to a function that returns (facts, problems)."""
-        self._doctor = doctor
-        self._probes = probes
+    def __init__(self, base: Any) -> None:
+        """``base`` is the knowledge base."""
+        self._base = base
+        self.names = Names(base)
 
     def greeting(self) -> Iterator[Line]:
         """The first lines."""
-        yield Line("ModelMedic consultation. Answer with a number, a word or a value; 'unknown' is "
-                   "always an answer; 'help' lists the commands.", style="heading")  # fmt: skip
+        yield Line("ModelMedic consultation.", style="heading")
+        yield Line(
+            "'?' means \"I do not know\", `help` lists the commands, and an error message "
+            "can be pasted at any time.",
+            style="dim",
+        )
 
-    def step(self, step: Question | Offer, dialogue: Dialogue) -> Iterator[Line]:
+    def step(self, step: Step, dialogue: Dialogue) -> Iterator[Line]:
         """A question or an offer, with its reason."""
         yield Line()
         number = len(dialogue.entries) + 1
         if isinstance(step, Offer):
-            yield Line(f"Shall I run this? {step.text} (about {step.seconds:g} s)  [yes/no]",
-                       mark=f"{number}. ", style="heading")  # fmt: skip
-            return
-        unit = f"  (in {step.unit})" if step.unit else ""
-        yield Line(step.text + unit, mark=f"{number}. ", style="heading")
-        for place, (name, meaning) in enumerate(step.choices.items(), 1):
-            yield Line(f"{name}: {meaning}" if meaning else name, 3, mark=f"{place}) ")
-        yield Line("don't know", 3, mark="?) ")
-        if step.why:
-            yield Line(step.why, 3, "dim", mark="why: ")
-        open_ = len(dialogue.report.unknown) if dialogue.facts else 0
-        if open_:
-            yield Line(f"{open_} diagnoses are still possible.", 3, "dim")
+            yield from self._offer(step, number)
+        elif step is not None:
+            text = _OPENING if step.id == "symptom" else step.text + self._form(step)
+            yield Line(text, mark=f"{number}. ", style="heading")
+            yield from self._options(step)
+            if step.id != "symptom":
+                yield from self._reasons(step, dialogue)
 
-    def is_choice(self, question: Question, text: str) -> bool:
-        """Whether a text is one of the choices, or 'unknown'."""
-        word = text.strip()
-        numbered = word.isdecimal() and 1 <= int(word) <= len(question.choices)
-        return numbered or word in question.choices or word.lower() in (UNKNOWN, "?", "")
+    def prompt(self, step: Step) -> str:
+        """What stands before the cursor: which answers there are."""
+        if step is None:
+            return "> "
+        if isinstance(step, Offer):
+            if step.reads:
+                return "[path, n or none] > "
+            if step.probe in ENVIRONMENTS:
+                return "[path, y or n] > "
+            return "[y/N] > " if self.uses_network(step) else "[Y/n] > "
+        if step.id == "symptom":
+            return f"[1-{len(step.choices)}, your words, or ?] > "
+        return f"[1-{len(step.choices)} or ?] > " if step.choices else "[value or ?] > "
 
-    def facts_of(self, text: str) -> list[Fact]:
-        """Symptoms whose phrases fit, and what the message reader finds in error-like text."""
-        from ....probes.messages import read_messages
+    def uses_network(self, offer: Offer) -> bool:
+        """Whether the probe leaves this machine; such a one is never run without a yes."""
+        probe = self._base.vocabulary.probes.get(offer.probe)
+        return bool(probe and probe.network)
 
-        vocabulary = self._doctor.base.vocabulary
-        source = (Provenance("answer", certainty="stated"),)
-        found = [vocabulary.fact("symptom", source, name=name) for name in self._symptoms(text)]
-        messages = list(read_messages(text, vocabulary, name="pasted").facts)
-        known = self._doctor.diagnose(messages).messages if messages else ()
-        return [*found, *(messages if known else [])]
-
-    def run_probe(self, name: str) -> tuple[list[Fact], list[Any]]:
-        """Run a probe by name."""
-        run = self._probes.get(name)
-        if run is None:
-            from ....facts import ModelMedicError, Problem
-            from ....facts.problems import did_you_mean
-
-            hint = did_you_mean(name, self._probes) or f"there are: {', '.join(self._probes)}"
-            raise ModelMedicError(
-                Problem("MM311", f"no probe {name!r} can be run here", None, hint)
+    def patience(self, dialogue: Dialogue) -> Iterator[Line]:
+        """For someone who knows little: a way to the end. Said at every fifth answer in a row that
+        is not known."""
+        unknown = 0
+        for entry in reversed(dialogue.entries):
+            if entry.answer != UNKNOWN:
+                break
+            unknown += 1
+        if unknown and unknown % _MANY_UNKNOWN == 0:
+            yield Line(
+                "`conclude` says what follows so far; `inspect PATH` may spare you questions.",
+                2,
+                "dim",
             )
-        outcome = run()
-        return list(outcome.facts), list(outcome.problems)
 
-    def inspect(self, path: Path) -> tuple[list[Fact], list[Line]]:
-        """The facts of whatever is at a path, and what was read."""
-        from ..inspection import gather, read_lines
-        from ..report_text import problem_lines
+    def closing(self, dialogue: Dialogue) -> Iterator[Line]:
+        """What can be done when nothing is left to ask."""
+        yield Line()
+        if not dialogue.facts:
+            yield Line(
+                "Give me something to go by: `inspect PATH` reads a run folder, a log, a script, "
+                "data or weights; `probe environment` looks at the installed packages; or describe "
+                "the problem in other words. `quit` leaves."
+            )
+            return
+        packet = any(d.packet for d in dialogue.report.diagnoses)
+        hand_over = "`report packet` writes what to hand over. " if packet else ""
+        yield Line(
+            f"{hand_over}`save` keeps the facts, `report report.md` writes the report, `how` and "
+            "`why-not ID` explain, `back` and `change N` correct an answer, `inspect PATH` adds "
+            "evidence. Enter leaves.",
+            style="dim",
+        )
 
-        facts, problems, read = gather([path], self._doctor.base.vocabulary)
-        return facts, [*read_lines(read), *problem_lines(problems)]
+    def understood(self, facts: Sequence[Fact]) -> Iterator[Line]:
+        """What a text was taken for."""
+        facts = [f for f in facts if f.kind in ("symptom", "error_message")] or facts
+        for fact in facts[:_MAX_FACTS]:
+            yield Line(self.names.said(fact), 2, "dim", mark="understood: ")
+        if len(facts) > _MAX_FACTS:
+            yield Line(f"and {len(facts) - _MAX_FACTS} more", 2, "dim")
 
-    def load(self, path: Path) -> list[Fact]:
-        """Facts from a file."""
-        from ....facts.fact_file import read_facts
+    def not_understood(self, near: Sequence[str], step: Step) -> Iterator[Line]:
+        """A text that fits nothing, with what comes near it."""
+        if isinstance(step, Offer):
+            yes = "" if step.reads else "y to run it, "
+            path = "a path, " if step.reads or step.probe in ENVIRONMENTS else ""
+            yield Line(f"Type {yes}{path}or n to go on without.", style="warning")
+            return
+        if step is None:
+            text = "That is no command, no symptom and no known error; `help` lists the commands."
+            yield Line(text, style="warning")
+            return
+        if step.id != "symptom":
+            yield Line(
+                "No error table knows that text; the question is still open.", style="warning"
+            )
+            return
+        yield Line(
+            "No symptom and no known error fits that well. Paste the exact message if there "
+            "is one, or choose.",
+            style="warning",
+        )
+        numbers = {name: n for n, name in enumerate(self.names.choices(step), 1)}
+        for name in near:
+            number = f"{numbers[name]}) " if name in numbers else "- "
+            yield Line(self.names.symptom(name), 2, mark=f"near: {number}")
 
-        return list(read_facts(path, self._doctor.base.vocabulary))
+    def again(self, entry: Entry) -> Iterator[Line]:
+        """An earlier question, to be answered anew."""
+        yield Line(self.names.question_text(entry.question), 2, "heading")
+        for number, (name, text) in enumerate(self.names.answers_of(entry.question).items(), 1):
+            yield Line(text or name, 5, mark=f"{number}) ")
+        yield Line(self.names.answer_text(entry), 5, "dim", mark="so far: ")
 
-    def save(self, path: Path, dialogue: Dialogue) -> None:
-        """The facts so far as a facts file."""
-        import json
-
-        from .. import output
-
-        facts = [fact.plain() for fact in dialogue.facts]
-        output.save(json.dumps({"schema": "modelmedic/facts/1", "facts": facts}, indent=2) + "\n",
-                    path)  # fmt: skip
-
-    def answer(
-        self, name: str, rest: str, step: Question | Offer, dialogue: Dialogue
-    ) -> Iterable[Line]:
-        """The answer of a command that only tells."""
-        return getattr(self, f"_{name.replace('-', '_')}")(rest, step, dialogue)  # type: ignore[no-any-return]
-
-    def _symptoms(self, text: str) -> list[str]:
-        """Symptoms of which a phrase shares most of its words with the text, best first."""
-        words = set(re.findall(r"[a-z0-9]+", text.lower())) - _SMALL
-        scored = []
-        for tree in self._doctor.base.catalogue["trees"].values():
-            best = max((_overlap(words, phrase) for phrase in tree["phrases"]), default=0.0)
-            if best >= 0.6:
-                scored.append((-best, tree["symptom"]))
-        return [name for _, name in sorted(scored)[:1]]
-
-    def _why(self, rest: str, step: Question | Offer, dialogue: Dialogue) -> Iterator[Line]:
-        yield Line((step.why if isinstance(step, Question) else step.text) or "", 2)
+    def why(self, step: Step) -> Iterator[Line]:
+        """Why this is asked, how to find out, and what it bears on."""
+        if step is None:
+            yield Line("Nothing is asked: no answer would change the outcome.", 2)
+            return
+        if isinstance(step, Question):
+            reason = self.names.reason(step) or "It could settle something that is still open."
+            yield Line(reason, 2)
+            if hint := self.names.hint(step):
+                yield Line(hint, 2, mark="How to tell: " if self.names.tells(step) else "")
+        else:
+            yield Line("It finds out without asking you.", 2)
+            yield Line(step.command, 2, "command", mark="$ ", keep=True)
+        if step.separates:
+            yield Line("It bears on:", 2)
         for name in step.separates[:8]:
-            yield Line(f"{self._doctor.base.summary(name).title}  ({name})", 4, mark="- ")
+            yield Line(f"{self._base.summary(name).title}  ({name})", 4, mark="- ")
 
-    def _how(self, rest: str, step: Question | Offer, dialogue: Dialogue) -> Iterator[Line]:
-        facts = {i: str(f) for i, f, _ in dialogue.report.facts}
-        wanted = [d for d in dialogue.report.diagnoses if rest in ("", d.id)]
-        if not wanted:
-            yield Line(f"{rest or 'nothing'} is not concluded", 2, "warning")
-        for d in wanted:
-            yield Line(f"{d.title}  ({d.id})", 2, "heading")
-            yield from how_lines(d.explanation["how"], facts, 4)
-
-    def _why_not(self, rest: str, step: Question | Offer, dialogue: Dialogue) -> Iterator[Line]:
-        plain = dialogue.consultation.explain_absence(rest)
-        facts = {i: str(f) for i, f, _ in dialogue.report.facts}
-        return why_not_lines(plain, facts)
-
-    def _whatif(self, rest: str, step: Question | Offer, dialogue: Dialogue) -> Iterator[Line]:
-        from ..settings import parse_setting
-
-        change = parse_setting(rest, self._doctor.base.vocabulary)
-        return what_if_lines(self._doctor.what_if(dialogue.facts, [change]), self._doctor.base)
-
-    def _facts(self, rest: str, step: Question | Offer, dialogue: Dialogue) -> Iterator[Line]:
+    def known(self, dialogue: Dialogue) -> Iterator[Line]:
+        """Everything said or gathered, numbered as `change` wants it."""
+        if not dialogue.entries:
+            yield Line("Nothing is known yet.", 2)
         for number, entry in enumerate(dialogue.entries, 1):
-            yield Line(f"{entry.question}: {entry.answer or 'gathered'}", 2, mark=f"{number}. ")
-            yield from (Line(str(fact), 6, "dim") for fact in entry.facts[:20])
+            yield Line(self.names.entry(entry), 2, mark=f"{number}. ")
+            if entry.answer or entry.question == "symptom":
+                continue
+            for fact in entry.facts[:_MAX_FACTS]:
+                yield Line(fact_text(fact), 6, "dim", mark="- ")
+            if len(entry.facts) > _MAX_FACTS:
+                yield Line(f"and {len(entry.facts) - _MAX_FACTS} more", 6, "dim")
 
-    def _candidates(self, rest: str, step: Question | Offer, dialogue: Dialogue) -> Iterator[Line]:
-        for d in dialogue.report.diagnoses:
-            yield Line(f"{d.title}  ({d.confidence}, {d.id})", 2, mark="- ")
-        for candidate in dialogue.report.unknown:
-            yield Line(f"{candidate.title}  (open, {candidate.id})", 2, mark="- ")
+    def _offer(self, offer: Offer, number: int) -> Iterator[Line]:
+        if offer.reads:
+            wanted = READERS.get(offer.probe, "this")
+            yield Line(f"Do you have {wanted}? Type its path.", mark=f"{number}. ", style="heading")
+            yield Line(offer.text, 3, "dim", mark="It shows: ")
+            yield Line("n goes on without it, none stops asking for files.", 3, "dim")
+            return
+        network = ", over the network" if self.uses_network(offer) else ""
+        yield Line("Shall I find this out?", mark=f"{number}. ", style="heading")
+        yield Line(f"{offer.text} (about {offer.seconds:g} s{network})", 3)
+        if offer.probe in ENVIRONMENTS:
+            text = (
+                "Type the path of the environment that the training runs in, such as .venv; "
+                "or y for the one that runs ModelMedic."
+            )
+            yield Line(text, 3)
 
-    def _save(self, rest: str, step: Question | Offer, dialogue: Dialogue) -> Iterator[Line]:
-        self.save(Path(rest or "facts.json"), dialogue)
-        yield Line(f"saved {rest or 'facts.json'}", 2, "dim")
+    def _form(self, question: Question) -> str:
+        """What kind of value is wanted, where one is typed."""
+        known = self.names.attribute(question)
+        if question.choices or known is None:
+            return ""
+        unit = f" in {question.unit}" if question.unit else ""
+        low, high = known.minimum, known.maximum
+        limits = f", {low:g} to {high:g}" if low is not None and high is not None else ""
+        kinds = {"integer": "a whole number", "number": "a number", "version": "a version"}
+        return f"  ({kinds[known.type]}{unit}{limits})" if known.type in kinds else ""
 
-    def _report(self, rest: str, step: Question | Offer, dialogue: Dialogue) -> Iterator[Line]:
-        lines = list(report_lines(dialogue.report))
-        if rest:
-            from .. import output
-            from ..layout import text_of
+    def _options(self, question: Question) -> Iterator[Line]:
+        numbers = {name: n for n, name in enumerate(self.names.choices(question), 1)}
+        width = len(str(len(numbers)))
+        groups = [("", list(numbers))]
+        if question.id == "symptom":
+            groups = self.names.grouped(question.choices)
+        for heading, names in groups:
+            if heading:
+                yield Line(heading, 3, "dim")
+            for name in names:
+                text = question.choices[name] or name
+                if question.id.startswith("artefact"):
+                    text = READERS.get(name, text)
+                yield Line(text, 5 if heading else 3, mark=f"{numbers[name]:>{width}}) ")
+        yield Line("I do not know", 5 if groups[0][0] else 3, mark=f"{'?':>{width}}) ")
 
-            output.save(text_of(lines), Path(rest))
-            return iter([Line(f"saved {rest}", 2, "dim")])
-        return iter(lines)
-
-    def _help(self, rest: str, step: Question | Offer, dialogue: Dialogue) -> Iterator[Line]:
-        from .loop import help_lines
-
-        return help_lines()
-
-
-_SMALL = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "at",
-        "be",
-        "but",
-        "by",
-        "do",
-        "does",
-        "for",
-        "from",
-        "has",
-        "i",
-        "in",
-        "is",
-        "it",
-        "its",
-        "my",
-        "no",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "so",
-        "that",
-        "the",
-        "then",
-        "there",
-        "this",
-        "to",
-        "too",
-        "was",
-        "we",
-        "what",
-        "when",
-        "with",
-    ]
-)
-
-
-def _overlap(words: set[str], phrase: str) -> float:
-    """Share of the phrase's words that the text has."""
-    wanted = set(re.findall(r"[a-z0-9]+", phrase.lower())) - _SMALL
-    return len(words & wanted) / len(wanted) if wanted else 0.0
+    def _reasons(self, question: Question, dialogue: Dialogue) -> Iterator[Line]:
+        open_ = len(dialogue.possible())
+        possible = f"({open_} diagnoses are still possible)" if open_ > 1 else ""
+        why = self.names.reason(question)
+        if why or possible:
+            yield Line(f"{why} {possible}".strip(), 3, "dim", mark="Why: " if why else "")
+        if hint := self.names.hint(question):
+            mark = "How to tell: " if self.names.tells(question) else ""
+            yield Line(hint, 3, "dim", mark=mark)

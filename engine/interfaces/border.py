@@ -1,0 +1,90 @@
+"""The border: whatever leaves the program passes here and becomes a :class:`Redacted` value.
+
+If looking for secrets fails, nothing is written.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from ...facts import ModelMedicError, Problem
+from ...facts.redaction import Redacted, Redactor
+
+T = TypeVar("T")
+
+_MACHINE_IDS = ("/etc/machine-id", "/var/lib/dbus/machine-id")
+_ANYBODYS = ("localhost", "localhost.localdomain")
+
+
+class UnsafeOutputError(ModelMedicError):
+    """An answer could not be checked for secrets and was not written (MM321)."""
+
+
+class Machine(NamedTuple):
+    """What a redactor must know about the machine that the answer belongs to: what keys the tokens,
+    and the home folder and the host names to hide."""
+
+    salt: bytes
+    homes: tuple[str, ...]
+    hosts: tuple[str, ...]
+
+
+def redacted(value: T, by: Redactor | None = None) -> Redacted[T]:
+    """The value without secrets. Raises :class:`UnsafeOutputError`, which repeats nothing of it."""
+    try:
+        return (by or redactor()).redact(value)
+    except Exception as error:  # noqa: BLE001 - fails closed, whatever the reason
+        raise UnsafeOutputError(
+            Problem(
+                "MM321",
+                f"nothing was written: the search for secrets failed ({type(error).__name__})",
+                None,
+                "this is a bug of ModelMedic; please report what kind of input led to it",
+            )
+        ) from None
+
+
+@cache
+def redactor() -> Redactor:
+    """The redactor of this machine."""
+    return Redactor(_salt, homes=_homes(), hosts=_hosts())
+
+
+def this_machine() -> Machine:
+    """This machine, for work on its behalf elsewhere."""
+    return Machine(_salt(), _homes(), _hosts())
+
+
+def redactor_for(machine: Machine) -> Redactor:
+    """The redactor of another machine: the same tokens as there."""
+    return Redactor(lambda: machine.salt, homes=machine.homes, hosts=machine.hosts)
+
+
+def _homes() -> tuple[str, ...]:
+    home = os.path.expanduser("~")
+    return (home,) if os.path.isabs(home) else ()
+
+
+def _hosts() -> tuple[str, ...]:
+    node = os.uname().nodename
+    return tuple(sorted({node, node.partition(".")[0]}.difference(_ANYBODYS)))
+
+
+def _salt() -> bytes:
+    """What keys the tokens: ``MODELMEDIC_SALT``, or what only this machine knows. Nothing is
+    stored, and the same machine gives the same tokens."""
+    chosen = os.environ.get("MODELMEDIC_SALT")
+    if chosen:
+        return chosen.encode("utf-8", "surrogateescape")
+    known = next(filter(None, map(_read, _MACHINE_IDS)), "")
+    return f"modelmedic:{known or os.uname().nodename}:{os.getuid()}".encode()
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""

@@ -1,0 +1,1 @@
+"""Many records at once: ``diagnose bulk``. :mod:`.job` puts the parts together."""

@@ -1,0 +1,97 @@
+"""The journal of a bulk job: how far it is, so that it can go on after any interruption.
+
+It is replaced in one step, after what it vouches for has reached the disk. What was written later
+than the journal is cut off and done again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .records import Position
+from .tally import Tally
+from .trouble import no_fit
+
+SCHEMA = "modelmedic/bulk-journal/1"
+
+
+class Identity(NamedTuple):
+    """What a job must have in common with the one that it goes on with."""
+
+    inputs: tuple[tuple[Any, ...], ...]
+    knowledge: str
+    version: str
+    options: dict[str, Any]
+
+
+class State(NamedTuple):
+    """How far a job is: the place in the inputs, what is written, and the counts."""
+
+    position: Position
+    output: int
+    errors: int
+    tally: Tally
+    done: bool = False
+
+
+class Journal:
+    """The journal beside an output."""
+
+    def __init__(self, path: Path, identity: Identity) -> None:
+        self.path = path
+        self._identity = json.loads(json.dumps(identity._asdict()))
+
+    def read(self) -> State | None:
+        """Where to go on; None to begin. Raises :class:`ModelMedicError` (MM330) for the journal of
+        another job."""
+        try:
+            plain = json.loads(self.path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise no_fit(f"its journal cannot be read ({error})", str(self.path)) from None
+        try:
+            self._compare(plain["identity"] if plain["schema"] == SCHEMA else {})
+            state = plain["state"]
+            return State(
+                Position(*state["position"]),
+                int(state["output"]),
+                int(state["errors"]),
+                Tally.from_plain(state["tally"]),
+                bool(state["done"]),
+            )
+        except (KeyError, TypeError, ValueError):
+            raise no_fit("its journal has another form", str(self.path)) from None
+
+    def _compare(self, other: Any) -> None:
+        words = {
+            "inputs": "the inputs are others, or have changed",
+            "knowledge": "the knowledge is another",
+            "version": "it was begun with another version of ModelMedic",
+            "options": "the options are others",
+        }
+        for name, what in words.items():
+            if other.get(name) != self._identity[name]:
+                raise no_fit(what, str(self.path))
+
+    def write(self, state: State) -> None:
+        """Note how far the job is. Raises OSError."""
+        plain = {
+            "schema": SCHEMA,
+            "identity": self._identity,
+            "state": {**state._asdict(), "tally": state.tally.plain()},
+        }
+        draft = self.path.with_name(self.path.name + ".new")
+        with draft.open("wb") as file:
+            file.write(json.dumps(plain).encode("ascii"))
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self.path)
+
+    def remove(self) -> None:
+        """The job is finished, or begins anew."""
+        self.path.with_name(self.path.name + ".new").unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,110 @@
+"""The local runner: processes of this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait
+
+from .records import Chunk, Result
+from .runner import Survival, WorkerDiedError
+from .worker import Setup, Worker
+
+AHEAD = 2
+"""Chunks in flight for each worker: one under way, one waiting."""
+MAX_RETRIES = 2
+
+_worker: Worker | None = None
+
+
+class LocalRunner:
+    """Runs chunks in processes. They are spawned, not forked: so they share no lock, no open file
+    and no half-finished state with this process, whatever threads it has."""
+
+    def __init__(self, setup: Setup, workers: int) -> None:
+        self._setup = setup
+        self._workers = workers
+        self._pool = self._new_pool(workers)
+        self._survival = Survival(self._alone, Worker(setup))
+
+    def results(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Result]]:
+        waiting: deque[tuple[Chunk, Future[Result]]] = deque()
+        for chunk in chunks:
+            waiting.append((chunk, self._submit(chunk)))
+            if len(waiting) >= AHEAD * self._workers:
+                yield self._first(waiting)
+        while waiting:
+            yield self._first(waiting)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _first(self, waiting: deque[tuple[Chunk, Future[Result]]]) -> tuple[Chunk, Result]:
+        """The result that is next in order. Where a worker ended, all that was under way is begun
+        again, and after that each chunk by itself, which shows the record that does it."""
+        for _ in range(MAX_RETRIES):
+            chunk, future = waiting[0]
+            try:
+                result = future.result()
+            except BrokenProcessPool:
+                self._renew(waiting)
+            else:
+                waiting.popleft()
+                return chunk, result
+        chunk, _ = waiting.popleft()
+        result = self._survival.result(chunk)
+        self._renew(waiting)
+        return chunk, result
+
+    def _renew(self, waiting: deque[tuple[Chunk, Future[Result]]]) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool = self._new_pool(self._workers)
+        for place, (chunk, _) in enumerate(waiting):
+            waiting[place] = chunk, self._submit(chunk)
+
+    def _submit(self, chunk: Chunk) -> Future[Result]:
+        try:
+            return self._pool.submit(_work, chunk)
+        except BrokenProcessPool as error:
+            broken: Future[Result] = Future()
+            broken.set_exception(error)
+            return broken
+
+    def _alone(self, chunk: Chunk) -> Result:
+        with self._new_pool(1) as pool:
+            try:
+                return pool.submit(_work, chunk).result()
+            except BrokenProcessPool:
+                raise WorkerDiedError from None
+
+    def _new_pool(self, workers: int) -> ProcessPoolExecutor:
+        spawning = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(workers, spawning, _begin, (self._setup,))
+
+
+def _begin(setup: Setup) -> None:
+    """Prepare a worker process. Ctrl-C is for the job's own process, which ends the others; and if
+    that one is killed, they end with it."""
+    global _worker  # noqa: PLW0603 - one worker a process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    _worker = Worker(setup)
+
+
+def _end_with(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)
+
+
+def _work(chunk: Chunk) -> Result:
+    if _worker is None:
+        raise RuntimeError("this process was not prepared")
+    return _worker.work(chunk)

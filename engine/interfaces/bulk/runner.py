@@ -1,0 +1,63 @@
+"""What runs chunks: here, in processes of this machine, or elsewhere. Results come in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from .records import Chunk, Result, halves, joined
+from .tally import Tally
+from .trouble import fatal_record, workers_die
+from .worker import Worker
+
+MAX_FATAL = 50
+
+
+class WorkerDiedError(Exception):
+    """The process that worked on a chunk ended before it was done."""
+
+
+class Runner(Protocol):
+    """Runs chunks, a bounded number at a time."""
+
+    def results(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Result]]:
+        """Each chunk with its result, in order."""
+        ...
+
+    def close(self) -> None:
+        """End the workers; what they work on is lost."""
+        ...
+
+
+class Survival:
+    """Gets through a chunk of which a record ends its process: it is divided until that record is
+    alone, and then told of as an error. The processes of the other records end well."""
+
+    def __init__(self, attempt: Callable[[Chunk], Result], worker: Worker) -> None:
+        """``attempt`` raises :class:`WorkerDiedError`; ``worker`` writes the error."""
+        self._attempt = attempt
+        self._worker = worker
+        self._fatal = 0
+
+    def result(self, chunk: Chunk) -> Result:
+        """The result. Raises :class:`ModelMedicError` (MM333) where too many records are fatal."""
+        try:
+            return self._attempt(chunk)
+        except WorkerDiedError:
+            pass
+        if len(chunk.records) > 1:
+            return joined([self.result(half) for half in halves(chunk)])
+        try:
+            return self._attempt(chunk)
+        except WorkerDiedError:
+            return self._refused(chunk)
+
+    def _refused(self, chunk: Chunk) -> Result:
+        self._fatal += 1
+        if self._fatal >= MAX_FATAL:
+            raise workers_die(self._fatal)
+        tally = Tally()
+        tally.refused = 1
+        return Result(b"", self._worker.refusal(chunk.records[0], [fatal_record()]), tally)
+
+

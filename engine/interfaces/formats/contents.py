@@ -1,0 +1,89 @@
+"""What a report says, in the order in which people read it; shared by Markdown and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ....facts import Fact
+from ...report import Candidate, Diagnosis, NextStep, Report
+from ..report_text import verdict
+
+ENVIRONMENT = ("python", "platform", "package", "env_var", "environment", "machine_difference")
+RISKS = {"none": "no risk", "rerun": "costs a rerun", "data-loss": "can lose data"}
+
+
+class Open(NamedTuple):
+    """A diagnosis that is still open, and the cheapest step that bears on it."""
+
+    candidate: Candidate
+    cheapest: NextStep | None
+
+
+class Contents(NamedTuple):
+    """The parts of a report."""
+
+    verdict: str
+    causes: tuple[Diagnosis, ...]
+    leads: tuple[Diagnosis, ...]
+    explained: tuple[Diagnosis, ...]
+    fine: tuple[Diagnosis, ...]
+    open: tuple[Open, ...]
+    environment: tuple[tuple[str, Fact], ...]
+    titles: Mapping[str, str]
+    facts: Mapping[str, str]
+    sources: Mapping[str, str]
+
+
+def contents(report: Report) -> Contents:
+    """The report in parts."""
+    problems = [d for d in report.diagnoses if d.kind != "benign"]
+    roots = [d for d in problems if not d.explained_by]
+    causes = tuple(d for d in roots if d.confidence != "possible")
+    leads = tuple(d for d in roots if d.confidence == "possible")
+    return Contents(
+        verdict(report, len(causes), len(leads)),
+        causes,
+        leads,
+        tuple(d for d in problems if d.explained_by),
+        tuple(d for d in report.diagnoses if d.kind == "benign"),
+        tuple(Open(c, cheapest(report, c)) for c in report.unknown),
+        tuple((i, f) for i, f, derived in report.facts if f.kind in ENVIRONMENT and not derived),
+        {d.id: d.title for d in report.diagnoses},
+        {fact_id: str(fact) for fact_id, fact, _ in report.facts},
+        {fact_id: source_of(fact) for fact_id, fact, _ in report.facts},
+    )
+
+
+def cheapest(report: Report, candidate: Candidate) -> NextStep | None:
+    """The step that settles most cheaply what keeps a diagnosis open."""
+    fitting = [step for step in report.next if candidate.id in step.separates]
+    return min(fitting, key=lambda step: step.seconds, default=None)
+
+
+def source_of(fact: Fact) -> str:
+    """Where a fact comes from."""
+    return "; ".join(dict.fromkeys(p.location or p.source for p in fact.provenance if any(p[:2])))
+
+
+def knowledge_rows(report: Report) -> Iterator[tuple[str, str]]:
+    """Provenance of the report itself: tool, knowledge, and the overlays that took part."""
+    yield "Tool", f"{report.tool['name']} {report.tool['version']}"
+    yield "Knowledge", f"version {report.knowledge['version']}"
+    yield "Knowledge digest", str(report.knowledge["digest"])
+    overlays = report.knowledge.get("overlays") or ()
+    yield "Overlays", "; ".join(overlay_text(o) for o in overlays) or "none"
+
+
+def overlay_text(overlay: object) -> str:
+    """An overlay in words, whatever the knowledge says about it."""
+    if isinstance(overlay, Mapping):
+        return ", ".join(f"{name} {value}" for name, value in overlay.items())
+    return str(overlay)
+
+
+def effort(action: Mapping[str, str]) -> str:
+    """Effort and risk of an action."""
+    return ", ".join(
+        filter(None, (action.get("effort", ""), RISKS.get(action.get("risk", ""), "")))
+    )

@@ -1,0 +1,14 @@
+"""``diagnose kb``: the maintainers' commands, one module each; importing one registers it."""
+
+from . import (  # noqa: F401 - each adds its command to the group
+    coverage,
+    lint,
+    listing,
+    new,
+    reference,
+    schema,
+    test,
+)
+from .group import kb
+
+__all__ = ["kb"]

@@ -1,0 +1,96 @@
+"""The secrets that a document has given away somewhere, to be found in the rest of it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+
+from .keys import PRIVATE_KEY, Span
+from .places import PLACES
+
+MIN_LENGTH = 8
+MIN_CUT, MAX_CUT = 4, 200
+_PATTERN_SIZE = 400
+_CUT = re.compile(r"\.\.\.|…")
+# Where detectors differ, the one that knows more about what it found gives the name.
+_RANK = {kind: rank for rank, kind in enumerate((PRIVATE_KEY, "API_KEY", "TOKEN", "PASSWORD"))}
+
+
+def rank(kind: str) -> int:
+    """The lower, the more is known."""
+    return _RANK.get(kind, len(_RANK))
+
+
+class Memory:
+    """Secrets by kind. Complete before it is asked."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, str] = {}
+
+    def add(self, secret: str, kind: str) -> None:
+        """Remember a secret; of two kinds the one that says more."""
+        known = self._kinds.get(secret)
+        if known is None or rank(kind) < rank(known):
+            self._kinds[secret] = kind
+
+    def counts(self) -> dict[str, int]:
+        """Different secrets by kind; the beginning of one is none of its own."""
+        kinds = sorted(kind for secret, kind in self._kinds.items() if self.whole(secret) == secret)
+        return {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+
+    def whole(self, secret: str) -> str:
+        """The longest known secret that begins so, for texts that hold only the beginning."""
+        place = bisect_right(self._sorted, secret)
+        best = secret
+        while place < len(self._sorted) and self._sorted[place].startswith(best):
+            best = self._sorted[place]
+            place += 1
+        return best
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Known secrets in a text: as they are, quoted for URLs or Python, or cut short."""
+        if text in self._kinds:
+            yield Span(0, len(text), self._kinds[text], text)
+        for pattern in self._patterns:
+            for found in pattern.finditer(text):
+                secret = self._forms[found[0]]
+                yield Span(found.start(), found.end(), self._kinds[secret], secret)
+        for cut in _CUT.finditer(text) if self._sorted else ():
+            yield from self._cut_short(text, cut.start())
+
+    def _cut_short(self, text: str, end: int) -> Iterator[Span]:
+        for start in range(max(0, end - MAX_CUT), end - MIN_CUT + 1):
+            piece = text[start:end]
+            place = bisect_right(self._sorted, piece)
+            if place < len(self._sorted) and self._sorted[place].startswith(piece):
+                secret = self.whole(self._sorted[place])
+                yield Span(start, end, self._kinds[secret], secret)
+                return
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(s for s, kind in self._kinds.items() if len(s) >= MIN_LENGTH
+                      and kind not in PLACES)  # fmt: skip
+
+    @cached_property
+    def _forms(self) -> dict[str, str]:
+        forms: dict[str, str] = {}
+        for secret in self._sorted:
+            for form in (secret, quote(secret, safe=""), repr(secret)[1:-1]):
+                forms.setdefault(form, secret)
+        return forms
+
+    @cached_property
+    def _patterns(self) -> list[Any]:
+        """All forms in few patterns, long ones first: many secrets cost no more per text."""
+        import re2
+
+        forms = sorted(self._forms, key=lambda form: (-len(form), form))
+        parts = (forms[at : at + _PATTERN_SIZE] for at in range(0, len(forms), _PATTERN_SIZE))
+        options = re2.Options()
+        options.max_mem = 1 << 28
+        return [re2.compile("|".join(map(re2.escape, part)), options) for part in parts]

@@ -1,0 +1,100 @@
+"""What names a person or a machine: e-mail addresses, home folders, internal host names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from .keys import Span
+
+EMAIL, HOST, HOME, USER = "EMAIL", "HOST", "HOME", "USER"
+PLACES = (EMAIL, HOST, HOME, USER)
+
+# Top-level domains of addresses people have; `x@w.T` in code is no address.
+_DOMAINS = frozenset((
+    "com", "org", "net", "edu", "gov", "mil", "int", "io", "ai", "dev", "app", "cloud",
+    "tech", "co", "info", "biz", "me", "xyz", "online", "site", "page", "invalid", "test",
+    "example", "internal", "local", "corp", "lan", "uk", "us", "de", "fr", "nl", "be", "ch",
+    "at", "it", "es", "pt", "pl", "se", "no", "fi", "dk", "ie", "cz", "eu", "ru", "ua", "tr",
+    "il", "in", "cn", "jp", "kr", "tw", "hk", "sg", "au", "nz", "ca", "mx", "br", "ar", "cl",
+    "za", "ng", "ke",
+))  # fmt: skip
+_INTERNAL = r"internal|local|localdomain|lan|corp|intra|intranet|private|home\.arpa|cluster\.local"
+_PLAIN = ("internal", "local", "private")
+_NAME = r"""[^/\\\s'":,;<>()]{1,64}"""
+_PATTERNS = {
+    EMAIL: r"([A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8})",
+    HOST: rf"(?i)\b([a-z0-9](?:[a-z0-9-]{{0,62}}\.){{1,10}}(?:{_INTERNAL}))\b",
+    "ec2": r"(?i)\b((?:ip|ec2)-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[a-z0-9-]{1,63}){0,6})\b",
+    # A path from the root; the group is the home folder itself.
+    HOME: rf"(?:^|[^A-Za-z0-9_.~/\\-])((?:/home/|/Users/|[A-Za-z]:\\{{1,2}}Users\\{{1,2}}){_NAME})",
+    USER: rf"[A-Za-z0-9_](?:/home/|/[Uu]sers/)({_NAME})",
+    "file": rf"file://((?:/home/|/Users/){_NAME})",
+}
+_HOST_SIGNS = ("://", "@", "host=", "host='", "hostname=", "hostname='", "host ", "hostname: ")
+_KINDS = {"ec2": HOST, "file": HOME}
+
+
+@cache
+def _compiled() -> dict[str, Any]:
+    import re2
+
+    return {name: re2.compile(pattern) for name, pattern in _PATTERNS.items()}
+
+
+def place_spans(text: str) -> Iterator[Span]:
+    """Addresses, home folders and internal host names."""
+    for name, pattern in _compiled().items():
+        for found in pattern.finditer(text):
+            start, end = found.span(1)
+            if name == EMAIL and not _is_address(found[1], text[end : end + 1]):
+                continue
+            if name == HOST and not _is_host(found[1], text[:start], text[end:]):
+                continue
+            yield Span(start, end, _KINDS.get(name, name), found[1])
+
+
+def home_spans(text: str, homes: Sequence[str]) -> Iterator[Span]:
+    """Home folders that are known by name, wherever they are."""
+    for at, home in _occurrences(text, homes):
+        before, after = text[at - 1 : at] if at else "", text[at + len(home) :][:1]
+        if not (before.isalnum() or before in tuple("_-./~") or after.isalnum() or after in "_-."):
+            yield Span(at, at + len(home), HOME, home)
+        elif after == "" and not before.isalnum():
+            yield Span(at, at + len(home), HOME, home)
+
+
+def host_spans(text: str, hosts: Sequence[str]) -> Iterator[Span]:
+    """This machine's names. One that could be a word of the text must stand where hosts stand."""
+    for at, host in _occurrences(text, hosts):
+        before, after = text[:at], text[at + len(host) :]
+        if before[-1:].isalnum() or after[:1].isalnum():
+            continue
+        if not host.isalpha() or before.endswith(_HOST_SIGNS) or after[1:2].isdigit():
+            yield Span(at, at + len(host), HOST, host)
+
+
+def _occurrences(text: str, names: Sequence[str]) -> Iterator[tuple[int, str]]:
+    for name in names:
+        at = text.find(name)
+        while at >= 0:
+            yield at, name
+            at = text.find(name, at + len(name))
+
+
+def _is_address(text: str, following: str) -> bool:
+    user, _, host = text.partition("@")
+    return host.rpartition(".")[2].lower() in _DOMAINS and user != "git" and following != "("
+
+
+def _is_host(name: str, before: str, after: str) -> bool:
+    """``threading.local`` and ``google.protobuf.internal`` are no hosts; machines have a number or
+    a hyphen in their name, or stand in a URL or before a port."""
+    if after[:1] in ("(", "_") or (after[:1] == "." and after[1:2].isalpha()):
+        return False
+    if name.rpartition(".")[2].lower() not in _PLAIN:
+        return True
+    machine = any(c.isdigit() or c == "-" for c in name)
+    placed = before.endswith(_HOST_SIGNS) or after[:2].strip(":").isdigit()
+    return machine or placed

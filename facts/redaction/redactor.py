@@ -1,0 +1,126 @@
+"""Takes secrets out of whole documents: first it finds them all, then it replaces them everywhere.
+
+A password that one log line assigns and another one quotes is gone from both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ..fact import Fact
+from .redacted import Redacted, sealed
+from .suspicion import suspicious
+
+T = TypeVar("T")
+
+_GAP = "\t"  # between texts that are looked at together
+
+
+class Redactor:
+    """Makes :class:`Redacted` values. ``salt`` is asked for when there is something to hide, and
+    keys the tokens: whoever does not know it cannot try candidates. ``homes`` become ``~``;
+    ``hosts`` are names of machines to hide."""
+
+    def __init__(
+        self,
+        salt: Callable[[], bytes],
+        *,
+        homes: Sequence[str] = (),
+        hosts: Sequence[str] = (),
+    ) -> None:
+        self._salt = salt
+        self._homes = tuple(sorted((h for h in homes if len(h) > 3), key=len, reverse=True))
+        self._hosts = tuple(sorted((h for h in hosts if len(h) > 3), key=len, reverse=True))
+
+    def redact(self, value: T) -> Redacted[T]:
+        """The same value without secrets. A value of an unknown type is an error: what cannot be
+        looked into cannot be vouched for."""
+        content = _Content(value)
+        if not self._suspects(_GAP.join(content.texts)) and not content.assigned:
+            return sealed(value, {})
+        from .sweep import Sweep
+
+        sweep = Sweep(self._salt(), self._homes, self._hosts)
+        for text in content.texts:
+            sweep.learn(text)
+        for name, text in content.assigned:
+            sweep.learn_assigned(name, text)
+        clean = _rebuilt(value, sweep.clean)
+        return sealed(clean, sweep.counts())
+
+    def _suspects(self, text: str) -> bool:
+        return any(name in text for name in (*self._homes, *self._hosts)) or suspicious(text)
+
+
+class _Content:
+    """What a value holds: ``texts``, each once, keys of mappings included, and what its structure,
+    not its text, assigns (``assigned``): ``{"api_key": "..."}``, ``{"name": "api_key", "value":
+    "..."}``."""
+
+    def __init__(self, value: Any) -> None:
+        self.texts: dict[str, None] = {}
+        self.assigned: list[tuple[str, str]] = []
+        self._hinted: dict[str, bool] = {}
+        stack = [value]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                self.texts[item] = None
+            elif isinstance(item, Mapping):
+                self._pairs(item)
+                stack.extend(item.values())
+                stack.extend(item)
+            elif isinstance(item, tuple | list):
+                stack.extend(item)
+            elif isinstance(item, Fact):
+                self._pairs(dict(item.values))
+                stack += (item.kind, item.values, item.provenance)
+            elif not (item is None or isinstance(item, bool | int | float)):
+                raise TypeError(f"cannot look for secrets in {type(item).__name__}")
+
+    def _pairs(self, item: Mapping[Any, Any]) -> None:
+        for name, text in (*item.items(), (item.get("name"), item.get("value"))):
+            if isinstance(text, str) and isinstance(name, str) and self._hints(name):
+                self.assigned.append((name, text))
+
+    def _hints(self, name: str) -> bool:
+        """Whether a name is worth a closer look."""
+        known = self._hinted.get(name)
+        if known is None:
+            low = name.lower()
+            known = self._hinted[name] = any(hint in low for hint in _HINTS)
+        return known
+
+
+_HINTS = ("key", "token", "secret", "pass", "pwd", "credential", "cookie", "authorization")
+
+
+def _rebuilt(value: Any, clean: Any) -> Any:
+    """The value with ``clean`` applied to every text."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Fact):
+        return Fact.from_items(
+            value.kind,
+            ((clean(n), clean(v) if isinstance(v, str) else v) for n, v in value.values),
+            _rebuilt(value.provenance, clean),
+        )
+    if isinstance(value, Mapping):
+        return _rebuilt_mapping(value.items(), clean)
+    if isinstance(value, tuple):
+        parts = [_rebuilt(part, clean) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, list):
+        return [_rebuilt(part, clean) for part in value]
+    return value
+
+
+def _rebuilt_mapping(items: Iterable[tuple[Any, Any]], clean: Any) -> dict[Any, Any]:
+    rebuilt: dict[Any, Any] = {}
+    for key, part in items:
+        name = clean(key) if isinstance(key, str) else key
+        while name in rebuilt:
+            name = f"{name}'"  # two secrets as keys may have the same token
+        rebuilt[name] = _rebuilt(part, clean)
+    return rebuilt

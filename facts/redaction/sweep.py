@@ -1,0 +1,93 @@
+"""One document's secrets: learned from all of its texts, then replaced in each of them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterable, Sequence
+
+from .assignments import assigned_spans, secret_value
+from .flattening import flattened_spans
+from .keys import Span, key_spans
+from .memory import Memory, rank
+from .places import HOME, PLACES, home_spans, host_spans, place_spans
+from .suspicion import suspicious
+
+_MARK = re.compile(r"<secret:[A-Z_]{1,20}:[0-9a-f]{4}>")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Sweep:
+    """Finds and replaces; see :class:`.Redactor`."""
+
+    def __init__(self, salt: bytes, homes: Sequence[str], hosts: Sequence[str]) -> None:
+        self._salt, self._homes, self._hosts = salt, homes, hosts
+        self._memory = Memory()
+        self._found: dict[str, list[Span]] = {}
+
+    def learn(self, text: str) -> None:
+        """Remember the secrets of a text."""
+        self._found[text] = self._search(text)
+        for span in self._found[text]:
+            self._memory.add(span.secret, span.kind)
+
+    def learn_assigned(self, name: str, text: str) -> None:
+        """Remember a value whose name says that it is a secret."""
+        kind = secret_value(name, text)
+        if kind is not None and not _MARK.search(text):
+            self._memory.add(text, kind)
+
+    def clean(self, text: str) -> str:
+        """The text, one of those learned, with a token for every secret."""
+        plain = _SURROGATE.sub("\ufffd", text)
+        parts, at = [], 0
+        for span in _merged([*self._found[text], *_unmarked(plain, self._memory.spans(plain))]):
+            parts += [
+                text[at : span.start],
+                self._token(self._memory.whole(span.secret), span.kind),
+            ]
+            at = span.end
+        return "".join([*parts, text[at:]])
+
+    def counts(self) -> dict[str, int]:
+        """Different secrets by kind."""
+        return self._memory.counts()
+
+    def _search(self, text: str) -> list[Span]:
+        """What the detectors find."""
+        text = _SURROGATE.sub("\ufffd", text)  # RE2 takes UTF-8
+        found = [*home_spans(text, self._homes), *host_spans(text, self._hosts)]
+        if suspicious(text):
+            for detector in (key_spans, assigned_spans, place_spans, flattened_spans):
+                found += detector(text)
+        return _merged(_unmarked(text, found))
+
+    def _token(self, secret: str, kind: str) -> str:
+        if kind == HOME:
+            return "~"
+        digest = hmac.new(self._salt, secret.encode("utf-8", "backslashreplace"), hashlib.sha256)
+        return f"<secret:{kind}:{digest.hexdigest()[:4]}>"
+
+
+def _unmarked(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Spans apart from the tokens that stand there already."""
+    found = list(spans)
+    marks = [mark.span() for mark in _MARK.finditer(text)] if found else []
+    return [s for s in found if not any(a < s.end and s.start < b for a, b in marks)]
+
+
+def _merged(spans: Sequence[Span]) -> list[Span]:
+    """Spans that overlap become one, under the name of the one that knows most; but a credential
+    keeps its borders where an address or a path seems to begin within it."""
+    merged: list[Span] = []
+    for span in sorted(spans, key=lambda s: (s.start, -s.end)):
+        last = merged[-1] if merged else None
+        if last is None or span.start >= last.end:
+            merged.append(span)
+        elif last.kind in PLACES and span.kind not in PLACES and span.end > last.end:
+            merged[-1:] = [last._replace(end=span.start), span][span.start == last.start :]
+        elif last.kind in PLACES or span.kind not in PLACES:
+            best = min(last, span, key=lambda s: (rank(s.kind), -len(s.secret)))
+            merged[-1] = best._replace(start=last.start, end=max(last.end, span.end))
+    return merged
