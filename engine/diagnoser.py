@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..facts import Fact, Problem
 from ..facts.fact import canonical
@@ -28,10 +28,12 @@ from .inference.working_memory import WorkingMemory
 from .knowledge_base import VERSION, KnowledgeBase
 from .plan import Planner
 from .report import Diagnosis, Report, RuledOut
-from .screening import Finding, Screening, flat_facts, screen_slowly
-from .session import Session
 from .why_not import WhyNot, nearest
 from .why_not import plain as way_plain
+
+if TYPE_CHECKING:
+    from .screening import Finding, Screening
+    from .session import Session
 
 TOOL: Mapping[str, str] = {"name": "modelmedic", "version": VERSION}
 
@@ -48,7 +50,8 @@ class Diagnoser:
 
     @cached_property
     def _screener(self) -> Screening | None:
-        from .inference.durable import DurableBackend  # not where the extension is missing
+        from .inference.durable import DurableBackend  # not at the start of the main job
+        from .screening import Screening
 
         durable = isinstance(self.backend, DurableBackend)
         return Screening(self.base, self.backend) if durable else None  # type: ignore[arg-type]
@@ -92,17 +95,23 @@ class Diagnoser:
 
     def session(self, facts: Iterable[Fact] = ()) -> Session:
         """A set of facts that will grow and change."""
+        from .session import Session
+
         return Session(self, facts)
 
     def screen(self, items: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
         """Which diagnoses hold for facts in flat JSON form, how sure, and on which of them; the
         same findings as in a report, many times faster. Raises :class:`ModelMedicError` if a fact
         breaks the vocabulary."""
+        from .screening import screen_slowly
+
         return self._screener.screen(items) if self._screener else screen_slowly(self, items)
 
     def screen_json(self, data: bytes) -> tuple[Finding, ...]:
         """The same for a JSON text: a facts file, or a list of facts. Quickest where msgspec is
         installed (``modelmedic[fast]``)."""
+        from .screening import flat_facts
+
         if self._screener:
             return self._screener.screen_json(data)
         return self.screen(flat_facts(data, self.base))
