@@ -25,7 +25,7 @@ RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev $(if $(WITH_HEAVY),$(VENV)/.installed-heavy)
 EXAMPLE := facts/examples/slow_steps.json
 
-.PHONY: help setup dev demo test quick lint fix types arch kb check bench wheel smoke clean
+.PHONY: help setup dev demo test quick lint fix types arch kb pages check bench wheel smoke clean
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -115,6 +115,11 @@ arch: $(DEV) ## import directions and layout
 kb: $(DEV) ## the knowledge: lint, then its own tests
 	$(BIN)/diagnose kb lint
 	$(BIN)/diagnose kb test
+
+pages: $(DEV) ## what is made from the models: reference, lint codes, schemas for editors
+	$(BIN)/diagnose kb reference fields > docs/reference.md
+	$(BIN)/diagnose kb reference codes --examples tests/knowledge/zoo > docs/lint.md
+	$(BIN)/diagnose kb schema --write knowledge/schemas --headers knowledge --headers facts/vocabulary
 
 check: lint types arch kb smoke test ## everything that CI runs
 

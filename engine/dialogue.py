@@ -256,12 +256,14 @@ class Dialogue:
         return {name: b["answer"] for name, b in branches.items() if name != UNKNOWN}
 
     def _again(self, entry: Entry) -> Question:
-        """The question of an old entry, from the fact it set."""
+        """The question of an old entry, else one about the fact that it set."""
+        if step := self.doctor.gathering.again(entry.question):
+            return self._question(step)
         if not entry.facts:
             raise wrong(f"the answer to {entry.question!r} set nothing that could be changed")
         fact = entry.facts[0]
-        kind = self.doctor.base.vocabulary.kinds[fact.kind]
-        name = next((n for n, _ in fact.values if n not in kind.key), kind.key[-1])
+        key = self.doctor.base.vocabulary.kinds[fact.kind].key
+        name = next((n for n, _ in fact.values if n not in key), fact.values[-1][0])
         sets = {"kind": fact.kind, **{n: v for n, v in fact.values if n != name}, "attribute": name}
         return Question(entry.question, entry.question, "", self._node_answers(entry.question), "",
                         (), sets)  # fmt: skip

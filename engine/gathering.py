@@ -11,8 +11,9 @@ from functools import lru_cache
 from typing import Any
 
 from ..facts import Attribute, Question
+from .answers import typed
 from .inference.network_index import goal
-from .ir import Literal_, Pattern
+from .ir import Literal_, Pattern, Test
 from .knowledge_base import KnowledgeBase
 from .report import NextStep
 
@@ -64,6 +65,24 @@ class Gathering:
             return True
         kind = self._base.vocabulary.kinds.get(str((step.sets or {}).get("kind")))
         return kind is not None and not kind.probes
+
+    def again(self, name: str) -> NextStep | None:
+        """The question with an id; None where there is none."""
+        tree, _, node = name.rpartition("/")
+        if tree in self._base.catalogue["trees"]:
+            there = node in self._base.catalogue["trees"][tree]["nodes"]
+            return self.question(tree, node) if there else None
+        if name in self._base.vocabulary.questions:
+            return _question_step(self._base.vocabulary.questions[name])
+        kind, _, rest = name.partition("(")
+        about, _, attribute = rest.rpartition(").")
+        known = self._base.vocabulary.kinds.get(kind)
+        attributes = known.attributes if known else {}
+        pairs = [part.partition("=") for part in about.split(",") if part]
+        if attribute not in attributes or any(n not in attributes for n, _, _ in pairs):
+            return None
+        tests = tuple(Test(n, "eq", typed(attributes[n], value)) for n, _, value in pairs)
+        return self._attribute_step(Pattern(kind, tests, (), False), attributes[attribute])
 
     def of_literal(self, literal: Literal_) -> tuple[NextStep, ...]:
         """Steps that could settle a condition; one about many facts only probes can settle."""

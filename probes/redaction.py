@@ -7,7 +7,8 @@ import re
 KEY_MARK = "<redacted>"
 # API keys and JWTs. The bare prefix, as in "must start with the 'tml-' prefix", is no key.
 _KEY = re.compile(
-    r"\btml-[\w.-]{4,}|\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}|(?<=[Bb]earer )[\w.~+/-]{8,}=*"
+    r"\btml-[\w.-]{4,}|\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}"
+    r"|(?<=[Bb]earer )(?=\S{0,200}[\dA-Z])[\w.~+/-]{8,}=*"
 )
 _URL_USER = re.compile(r"(?<=://)[^/@\s'\"]{1,200}@")
 # `session <id>`, `session ID: <id>`, `<id>:train:0`, `sessionless-<id>`; an id holds a digit and

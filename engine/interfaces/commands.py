@@ -233,11 +233,13 @@ def _known(name: str, ids: Collection[str], what: str) -> None:
 def _register() -> None:
     """Groups in their own modules; imported with the command line, still without heavy packages."""
     from . import artefact_probe_commands  # noqa: F401 - adds to the probe group
+    from .bulk.command import bulk
     from .inspect_command import inspect
     from .kb import kb
     from .probe_commands import probe
     from .watch_command import watch
 
+    cli.add_command(bulk)
     cli.add_command(inspect)
     cli.add_command(watch)
     cli.add_command(kb)

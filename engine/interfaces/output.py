@@ -71,7 +71,7 @@ def emit_json(plain: Any, target: Path | None = None) -> None:
 
 def emit_facts(facts: Iterable[Fact], target: Path | None = None) -> None:
     """Write a facts file to stdout or a file."""
-    plain = [fact.plain() for fact in redacted(tuple(facts)).value]
+    plain = [fact.plain() for fact in facts]
     emit_json({"schema": "modelmedic/facts/1", "facts": plain}, target)
 
 

@@ -132,7 +132,7 @@ def _compare_all(
     with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1)) as pool:
         work = [(name, [run[name] for run in runs]) for name in names[:taken]]
         ties = Ties(Samples(runs, names[:taken]))
-        found = pool.map(lambda item: _compare_one(*item, block, ties, compute), work)
+        found = pool.map(lambda item: _compare_one(item[0], item[1], block, ties, compute), work)
         for (name, three), result in zip(work, found, strict=True):
             if isinstance(result, Problem):
                 collector.extend([result])

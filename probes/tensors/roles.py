@@ -74,7 +74,8 @@ def _preference(entry: Path) -> tuple[bool, bool, str]:
 
 def looks_like_tensors(path: Path, head: bytes = b"") -> bool:
     """Whether ``path`` is a folder with the FP32 reference and at least one of the other two
-    runs, or with reference, perturbed reference and target. ``head`` is not used (folders have none). Never raises."""
+    runs, or with reference, perturbed reference and target. ``head`` is not used
+    (folders have none). Never raises."""
     if head:
         return False
     roles = find_roles(path)

@@ -1,4 +1,4 @@
-"""The numbers of single tensors, as far as they fit: what the signatures of errors are read from."""
+"""The first rows of single tensors: what the signatures of errors are read from."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ def signatures(
     """Attributes of the kind ``error_signature`` for every suspect: where a failure begins, norms,
     and tensors with more digits than the low-precision reference has."""
     begins = {fault.row.name for fault in faults}
+    passes = Counter(row.name[1:3] for row in rows)
     left = MAX_SUSPECTS
     upcast: set[tuple[str, int]] = set()
     for row in rows:
@@ -32,7 +34,7 @@ def signatures(
             return
         if row.result.bit_equal or row.result.state == "zero-denominator":
             continue
-        suspect = row.name in begins
+        suspect = row.name in begins or passes[row.name[1:3]] == 1
         if row.fails and not suspect:
             continue
         family = family_of(normal_name(row.name.module))

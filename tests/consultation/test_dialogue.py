@@ -104,7 +104,7 @@ def test_a_gate_is_not_asked_ahead_of_the_nodes_before_it(doctor: Diagnoser) -> 
 def test_answers_about_one_thing_are_one_fact_also_after_a_change(doctor: Diagnoser) -> None:
     def ask(attribute: str) -> Question:
         sets = {"kind": "merge", "attribute": attribute}
-        return Question(f"merge.{attribute}", "", "", {}, "", (), sets)
+        return Question(f"merge().{attribute}", "", "", {}, "", (), sets)
 
     told = complain(doctor, "output-mismatch").answered(ask("method"), "custom")
     told = told.answered(ask("dtype"), "bfloat16")
@@ -231,3 +231,19 @@ def test_changing_an_answer_equals_giving_it_at_once(doctor: Diagnoser, seed: in
         walk(changed, choose).report.plain()
         == walk(Dialogue(doctor).answered(first, other), choose).report.plain()
     )
+
+
+def test_what_was_not_known_can_be_answered_later(doctor: Diagnoser) -> None:
+    told = complain(doctor, "slow-steps")
+    while (step := told.next()) is not None:
+        assert isinstance(step, Question)
+        told = told.answered(step, UNKNOWN)
+    for number, entry in enumerate(told.entries[1:], 1):
+        question = doctor.gathering.again(entry.question)
+        assert question is not None, entry.question
+        if entry.question.endswith("/pipelining"):
+            changed = told.changed(number, "sequential")
+            assert changed.report.diagnoses[0].id == "tinker.perf.missing-pipelining"
+            break
+    else:
+        raise AssertionError("the triage does not ask about pipelining")

@@ -1,6 +1,7 @@
 """Laws of what lint decides by itself: contradictions, required text, cycles."""
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,7 +26,7 @@ KIND = Kind(
         "tool": Attribute("tool", "version"),
     },
 )
-VALUES = {
+VALUES: dict[str, list[Any]] = {
     "number": [n / 4 for n in range(17)],
     "count": list(range(5)),
     "state": ["on", "off", "broken"],

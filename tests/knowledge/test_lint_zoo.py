@@ -11,7 +11,7 @@ import pytest
 
 from modelmedic.engine.files import read_folder
 from modelmedic.engine.kb.build import build
-from modelmedic.engine.kb.lint import lint
+from modelmedic.engine.kb.lint import lint, network_problems
 from modelmedic.facts import ModelMedicError
 from modelmedic.probes.messages import read_messages
 
@@ -82,3 +82,15 @@ def test_the_zoo_is_large():
 
 def test_the_shipped_knowledge_has_no_problem(built):
     assert lint(built, lambda text: read_messages(text, built.vocabulary).facts) == []
+
+
+def test_the_network_of_the_shipped_knowledge_runs_in_durable_rules(built):
+    assert list(network_problems(built.program)) == []
+
+
+def test_a_network_that_durable_rules_cannot_carry_is_a_problem(built):
+    network = built.program.network._replace(shapes=[(1, 0, ())] * 600)
+    (problem,) = network_problems(built.program._replace(network=network))
+    assert problem.code == "MM288"
+    assert "trusted with" in problem.message
+    assert problem.hint

@@ -169,4 +169,3 @@ def refuse_output_among(paths: Sequence[Path], outputs: Sequence[Path]) -> None:
             if place == taken or taken in place.parents:
                 hint = "write somewhere else"
                 raise bad_output("this is, or lies in, an input", str(output), hint)
-

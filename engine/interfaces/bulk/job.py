@@ -32,7 +32,7 @@ class Plan(NamedTuple):
 class Progress(Protocol):
     """Who is told how far the job is."""
 
-    def begin(self, records: int, stored: int) -> None: ...
+    def begin(self, records: int) -> None: ...
     def advance(self, records: int, stored: int) -> None: ...
 
 
@@ -55,9 +55,13 @@ def run_job(
             journal.remove()
         state = journal.read() or State(Position(), 0, 0, Tally(limited=True))
         before = processed(state.tally)
-        if not state.done:
-            state = _work(plan, state, outputs, journal, make_runner, progress)
-        outputs.finish(has_errors=state.errors > 0)
+        try:
+            if not state.done:
+                outputs.open(state.output, state.errors)
+                state = _work(plan, _Pace(journal, outputs, state, plan), make_runner, progress)
+            outputs.finish(has_errors=state.errors > 0)
+        finally:
+            outputs.close()
     return Outcome(state.tally, before)
 
 
@@ -72,67 +76,51 @@ def processed(tally: Tally) -> int:
     return tally.all.records + tally.refused
 
 
-def _work(
-    plan: Plan,
-    state: State,
-    outputs: Outputs,
-    journal: Journal,
-    make_runner: Callable[[], Runner],
-    progress: Progress,
-) -> State:
-    try:
-        outputs.open(state.output, state.errors)
-        with Interrupts() as interrupts:
-            pace = _Pace(journal, outputs, state, plan.checkpoint)
-            runner = make_runner()
-            try:
-                reads = plan.inputs.reads(state.position)
-                progress.begin(processed(state.tally), 0)
-                for chunk, result in runner.results(chunks(reads, plan.limits)):
-                    with interrupts.held():
-                        outputs.append(result.output, result.errors)
-                        pace.take(chunk, result)
-                        progress.advance(processed(pace.state.tally), chunk.stored)
-            except BaseException:
-                with suppress(OSError):
-                    pace.note()
-                raise
-            finally:
-                runner.close()
-            with interrupts.held():
-                pace.state = pace.state._replace(done=True)
+def _work(plan: Plan, pace: _Pace, make_runner: Callable[[], Runner], progress: Progress) -> State:
+    """Run what is left, and note what is done, also when it ends early."""
+    with Interrupts() as interrupts:
+        runner = make_runner()
+        try:
+            progress.begin(processed(pace.state.tally))
+            reads = plan.inputs.reads(pace.state.position)
+            for chunk, result in runner.results(chunks(reads, plan.limits)):
+                with interrupts.held():
+                    pace.take(chunk, result)
+                    progress.advance(processed(pace.state.tally), chunk.stored)
+        except BaseException:
+            with suppress(OSError):
                 pace.note()
-            return pace.state
-    finally:
-        outputs.close()
+            raise
+        finally:
+            runner.close()
+        with interrupts.held():
+            pace.note(done=True)
+    return pace.state
 
 
 class _Pace:
-    """Takes results into the state and notes it from time to time."""
+    """Writes results and notes from time to time how far the job is."""
 
-    def __init__(
-        self, journal: Journal, outputs: Outputs, state: State, checkpoint: float
-    ) -> None:
+    def __init__(self, journal: Journal, outputs: Outputs, state: State, plan: Plan) -> None:
         self._journal = journal
         self._outputs = outputs
-        self._checkpoint = checkpoint
+        self._checkpoint = plan.checkpoint
         self._noted = time.monotonic()
         self.state = state
 
     def take(self, chunk: Chunk, result: Result) -> None:
-        tally = self.state.tally
+        """Take the next result. Raises OSError; then nothing of it counts."""
+        self._outputs.append(result.output, result.errors)
+        output, errors, tally = self.state.output, self.state.errors, self.state.tally
         tally.merge(result.tally)
-        self.state = State(
-            chunk.after,
-            self.state.output + len(result.output),
-            self.state.errors + len(result.errors),
-            tally,
-        )
+        output, errors = output + len(result.output), errors + len(result.errors)
+        self.state = State(chunk.after, output, errors, tally)
         if time.monotonic() - self._noted >= self._checkpoint:
             self.note()
 
-    def note(self) -> None:
+    def note(self, done: bool = False) -> None:
         """Write the journal. Raises OSError."""
+        self.state = self.state._replace(done=done)
         self._outputs.sync()
         self._journal.write(self.state)
         self._noted = time.monotonic()

@@ -74,5 +74,3 @@ def _schema(pa: Any) -> Any:
             *((name, pa.string()) for name in _AS_TEXT),
         ]
     )
-
-

@@ -78,7 +78,9 @@ def chunks(reads: Iterable[Read], limits: Limits) -> Iterator[Chunk]:
 def halves(chunk: Chunk) -> Sequence[Chunk]:
     """The two halves of a chunk of more than one record."""
     middle = len(chunk.records) // 2
-    return [chunk._replace(records=part) for part in (chunk.records[:middle], chunk.records[middle:])]
+    return [
+        chunk._replace(records=part) for part in (chunk.records[:middle], chunk.records[middle:])
+    ]
 
 
 def joined(parts: Iterable[Result]) -> Result:

@@ -59,5 +59,3 @@ class Survival:
         tally = Tally()
         tally.refused = 1
         return Result(b"", self._worker.refusal(chunk.records[0], [fatal_record()]), tally)
-
-

@@ -305,7 +305,7 @@ def test_the_bound_on_elements(tmp_path, vocabulary):
     three_runs(tmp_path, ("npy", "npy", "npy"), a_norm=noisy((4, 8)), b_norm=noisy((4, 8)))
     outcome = gather_tensors(tmp_path, vocabulary, max_elements=40)
     assert [p.code for p in outcome.problems] == ["MM515"]
-    assert [f.kind for f in outcome.facts] == ["component_result"]
+    assert [f.kind for f in outcome.facts].count("component_result") == 1
 
 
 @settings(max_examples=150, deadline=None,
