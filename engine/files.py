@@ -4,10 +4,45 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ..facts import Location, ModelMedicError, Problem
+
+Texts = Sequence[tuple[str, str]]
+
+
+class Layer(NamedTuple):
+    """The files of one layer of knowledge, as bytes: those of its vocabulary, and the others."""
+
+    vocabulary: Sequence[tuple[str, bytes]]
+    knowledge: Sequence[tuple[str, bytes]]
+
+    def digest(self) -> str:
+        """The identity of the content."""
+        return digest_of([*self.vocabulary, *self.knowledge])
+
+    def texts(self) -> tuple[Texts, Texts]:
+        """Vocabulary and knowledge as text. Raises :class:`ModelMedicError` (MM200)."""
+        return texts_of(self.vocabulary), texts_of(self.knowledge)
+
+
+def read_overlay(folder: Path, *, tests: bool = False) -> Layer:
+    """A folder of knowledge whose vocabulary, if it has one, lies in ``vocabulary/``."""
+    files = read_raw(folder, tests=tests)
+    return Layer(
+        [file for file in files if "/vocabulary/" in file[0]],
+        [file for file in files if "/vocabulary/" not in file[0]],
+    )
+
+
+def digest_of_layers(layers: Sequence[Layer]) -> str:
+    """The identity of knowledge with overlays, whose order matters."""
+    first, *others = (layer.digest() for layer in layers)
+    if not others:
+        return first
+    return digest_of((f"{n:04}", digest.encode()) for n, digest in enumerate([first, *others]))
 
 
 def read_folder(folder: Path, *, tests: bool = True) -> list[tuple[str, str]]:

@@ -76,30 +76,38 @@ class WhatIf:
 
 
 def closing(literal: Literal_, program: Program, kinds: Mapping[str, Kind]) -> Fact | None:
-    """A fact that makes a condition true; None where none can be made up."""
-    if literal.mode == "aggregate":
+    """A fact that makes a condition true; None where none can be made up, as for one that must fit
+    another fact."""
+    if literal.mode == "aggregate" or literal.joins:
         return None
     pattern = program.patterns[literal.pattern]
     kind = kinds[pattern.kind]
     values = _passing(pattern, kind)
     if literal.mode != "match":
         values = _failing(pattern, kind, values)
-    if values is None:
-        return None
-    for attribute, _ in literal.joins:
-        values.setdefault(attribute, _EXAMPLES.get(kind.attributes[attribute].type, "x"))
-    return Fact.from_items(pattern.kind, values.items())
+    return Fact.from_items(pattern.kind, values.items()) if values is not None else None
 
 
 def _passing(pattern: Pattern, kind: Kind) -> dict[str, Value] | None:
     values: dict[str, Value] = {}
-    for test in sorted(pattern.tests, key=lambda t: t.op in ("ne", "known", "not_in")):
-        if test.attribute and test.attribute not in values:
-            value = _value(test, kind.attributes[test.attribute])
-            if value is None:
-                return None
-            values[test.attribute] = value
+    for name in dict.fromkeys(test.attribute for test in pattern.tests if test.attribute):
+        tests = [test for test in pattern.tests if test.attribute == name]
+        tests.sort(key=lambda t: t.op in ("ne", "known", "not_in"))
+        value = _between(tests, kind.attributes[name]) or _value(tests[0], kind.attributes[name])
+        if value is None:
+            return None
+        values[name] = value
     return values
+
+
+def _between(tests: Sequence[Test], attribute: Attribute) -> Value | None:
+    """The middle of a range with two ends."""
+    low = [t.operand for t in tests if t.op in ("ge", "gt")]
+    high = [t.operand for t in tests if t.op in ("le", "lt")]
+    if not low or not high or not isinstance(low[0], (int, float)):
+        return None
+    middle = (max(low) + min(high)) / 2
+    return round(middle) if attribute.type == "integer" else middle
 
 
 def _failing(

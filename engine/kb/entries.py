@@ -67,6 +67,9 @@ class Envelope(Strict):
     covers: Covers = []
     conflicts: list[Conflict] = []
     note: str = ""
+    replaces: Id | None = Field(
+        None, description="In an overlay: the entry below in whose place this one stands."
+    )
 
 
 class Action(Strict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,8 @@ from ...facts.problems import Location, did_you_mean
 from ...facts.strict_models import Strict, check
 from ...facts.strict_yaml import Document, Read, load
 from .entries import FILES, Source, TestsFile
+from .overlay_file import SCHEMA as OVERLAY
+from .overlay_file import OverlayFile
 
 SECTIONS = {
     "modelmedic/diagnoses/1": "diagnoses",
@@ -54,11 +56,18 @@ class Item:
 
 @dataclass
 class KnowledgeSource:
-    """All entries of a knowledge base as written, its test files, and the problems found."""
+    """All entries of a knowledge base as written, its test files, and the problems found.
+
+    ``overlay`` is the file of an overlay that says what it does to the knowledge below;
+    ``silenced`` and ``tightened`` (by id) are what the overlays did, see :mod:`.layering`.
+    """
 
     items: list[Item] = field(default_factory=list)
     tests: list[tuple[Document, TestsFile]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    overlay: tuple[Document, OverlayFile] | None = None
+    silenced: set[str] = field(default_factory=set)
+    tightened: dict[str, list[Item]] = field(default_factory=dict)
 
     def of(self, form: str) -> Iterator[Item]:
         """The entries of one form, in the order of their files."""
@@ -66,9 +75,14 @@ class KnowledgeSource:
 
 
 def parse(
-    texts: Iterable[tuple[str, str]], *, tests: bool = True, read: Read = load
+    texts: Iterable[tuple[str, str]],
+    *,
+    tests: bool = True,
+    read: Read = load,
+    overlay: bool = False,
 ) -> KnowledgeSource:
-    """Entries and problems of all files; a bad file costs that file only."""
+    """Entries and problems of all files; a bad file costs that file only. An ``overlay`` may have
+    a file that speaks of the knowledge below it."""
     source = KnowledgeSource()
     for name, text in sorted(texts):
         is_test = name.endswith(".test.yaml")
@@ -79,16 +93,18 @@ def parse(
         except ModelMedicError as error:
             source.problems.extend(error.problems)
             continue
-        _add(source, document, is_test)
+        _add(source, document, is_test, FILES | {OVERLAY: OverlayFile} if overlay else FILES)
     source.problems.extend(_duplicates(source.items))
     return source
 
 
-def _add(source: KnowledgeSource, document: Document, is_test: bool) -> None:
+def _add(
+    source: KnowledgeSource, document: Document, is_test: bool, files: Mapping[str, type[Strict]]
+) -> None:
     schema = document.data.get("schema") if isinstance(document.data, dict) else None
-    model = FILES.get(schema) if isinstance(schema, str) else None
+    model = files.get(schema) if isinstance(schema, str) else None
     if model is None:
-        hint = did_you_mean(str(schema), FILES) or f"one of: {', '.join(FILES)}"
+        hint = did_you_mean(str(schema), files) or f"one of: {', '.join(files)}"
         message = f"the file names no known schema (found {schema!r})"
         source.problems.append(Problem("MM221", message, document.where(("schema",)), hint))
         return
@@ -100,6 +116,12 @@ def _add(source: KnowledgeSource, document: Document, is_test: bool) -> None:
     source.problems.extend(problems)
     if isinstance(parsed, TestsFile):
         source.tests.append((document, parsed))
+    elif isinstance(parsed, OverlayFile):
+        if source.overlay is not None:
+            message = f"the overlay speaks in {source.overlay[0].path} already"
+            place = document.where(("schema",))
+            source.problems.append(Problem("MM290", message, place, "write one file of this kind"))
+        source.overlay = source.overlay or (document, parsed)
     elif parsed is not None:
         source.items.extend(_items(document, parsed, SECTIONS[str(schema)]))
 

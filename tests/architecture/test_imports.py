@@ -46,8 +46,8 @@ ALLOWED = {
 
 # Extras may be missing: they are imported inside the function that needs them.
 EXTRAS = {
-    "neuronx_distributed_inference", "numpy", "safetensors", "tinker", "tinker_cookbook", "torch",
-    "transformers",
+    "neuronx_distributed_inference", "numpy", "pyarrow", "ray", "safetensors", "tinker",
+    "tinker_cookbook", "torch", "transformers",
 }  # fmt: skip
 
 

@@ -59,8 +59,9 @@ def _opened(value: Any) -> Opened:
 
 
 def _checked_id(value: Any) -> str | int | None:
-    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
-    if value is None or whole or (isinstance(value, str) and len(value) <= MAX_ID):
+    if value is None or (isinstance(value, str) and len(value) <= MAX_ID):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63:
         return value
     raise bad_field("id", f"is {excerpt(value)}", f"a text of at most {MAX_ID} characters")
 

@@ -1,8 +1,8 @@
 """Counts over records that can be added up: in a chunk, over chunks, and over interruptions.
 
 The tally of a whole job has limits, so that it stays small whatever the records say; what is beyond
-a limit is counted together under :data:`OTHERS`. That of a chunk has none: so adding up in the order
-of the records gives the same counts however they were divided into chunks.
+a limit is counted together under :data:`OTHERS`. That of a chunk has none: so adding up in the
+order of the records gives the same counts however they were divided into chunks.
 """
 
 from __future__ import annotations

@@ -36,11 +36,19 @@ class Setup(NamedTuple):
     version: str = VERSION
 
 
-class _Answer(NamedTuple):
-    """What became of one record. ``body`` is added to its line; ``told`` holds what comes from
-    outside and must pass the border."""
+class _Told(NamedTuple):
+    """What comes from outside and must pass the border."""
 
-    told: tuple[Any, ...]
+    source: str
+    id: str | int | None = None
+    time: str = ""
+    packages: Sequence[tuple[str, str]] = ()
+
+
+class _Answer(NamedTuple):
+    """What became of one record. ``body`` is added to its line; it has passed the border."""
+
+    told: _Told
     body: Mapping[str, Any]
     seen: Seen
     problems: Sequence[Problem] = ()
@@ -61,14 +69,13 @@ class Worker:
     def work(self, chunk: Chunk) -> Result:
         """The results of a chunk."""
         tally = Tally()
-        output: list[bytes] = []
+        answers: list[tuple[Record, _Answer]] = []
         errors: list[bytes] = []
         for record in chunk.records:
             try:
                 answer = self._answer(record)
             except ModelMedicError as error:
-                code = error.problems[0].code
-                if code == BROKEN_INPUT:
+                if error.problems[0].code == BROKEN_INPUT:
                     tally.broken_inputs += 1
                 else:
                     tally.refused += 1
@@ -76,8 +83,22 @@ class Worker:
                 continue
             if answer.problems:
                 errors.append(self.refusal(record, answer.problems))
-            output.append(self._line(record, answer, tally))
-        return Result(b"".join(output), b"".join(errors), tally)
+            answers.append((record, answer))
+        if not self._is_safe([answer.told for _, answer in answers]):
+            answers = [(record, self._without_secrets(answer)) for record, answer in answers]
+        for _, answer in answers:
+            tally.add(answer.seen)
+        output = b"".join(_line(record, answer) for record, answer in answers)
+        return Result(output, b"".join(errors), tally)
+
+    def _is_safe(self, told: Sequence[_Told]) -> bool:
+        """Whether the border would change nothing; asked of all at once, which is quick."""
+        return redacted(told, self._redactor).value is told
+
+    def _without_secrets(self, answer: _Answer) -> _Answer:
+        """Each by itself, so that a line depends on its own record alone."""
+        told = redacted(answer.told, self._redactor).value
+        return answer._replace(told=told, seen=answer.seen._replace(packages=told.packages))
 
     def refusal(self, record: Record, problems: Sequence[Problem]) -> bytes:
         """The line about a record that could not be diagnosed."""
@@ -91,13 +112,14 @@ class Worker:
         if self._setup.runs:
             return self._inspected(record)
         opened = open_record(record)
-        told = (record.source, opened.id, opened.time)
         if self._setup.full:
             report = self._doctor.diagnose(self._facts(opened.facts))
-            seen = Seen(report.diagnoses, packages(opened.facts), opened.day)
+            told = _Told(record.source, opened.id, opened.time, packages(opened.facts))
+            seen = Seen(report.diagnoses, told.packages, opened.day)
             return _Answer(told, {"report": self._clean(report)}, seen)
         findings = self._doctor.screen(opened.facts)
-        seen = Seen(findings, packages(opened.facts), opened.day)
+        told = _Told(record.source, opened.id, opened.time, packages(opened.facts))
+        seen = Seen(findings, told.packages, opened.day)
         return _Answer(told, {"findings": [finding._asdict() for finding in findings]}, seen)
 
     def _facts(self, items: Sequence[Any]) -> list[Fact]:
@@ -116,14 +138,14 @@ class Worker:
         from .inspected import inspect_run
 
         facts, problems = inspect_run(record.source, self._doctor.base.vocabulary)
-        told = (record.source, None, "")
         flats = [{"kind": fact.kind, **dict(fact.values)} for fact in facts]
+        told = _Told(record.source, packages=packages(flats))
         if self._setup.full:
             report = self._doctor.diagnose(facts, problems)
-            seen = Seen(report.diagnoses, packages(flats))
+            seen = Seen(report.diagnoses, told.packages)
             return _Answer(told, {"report": self._clean(report)}, seen, problems)
         findings = self._doctor.screen(flats)
-        seen = Seen(findings, packages(flats))
+        seen = Seen(findings, told.packages)
         used = sorted({place for finding in findings for place in finding.evidence})
         places = {place: number for number, place in enumerate(used)}
         evidence = redacted([facts[place] for place in used], self._redactor).value
@@ -140,19 +162,17 @@ class Worker:
         safe = redacted(Document(report), self._redactor)
         return safe.value.report.plain() | {"redacted": dict(safe.counts)}
 
-    def _line(self, record: Record, answer: _Answer, tally: Tally) -> bytes:
-        """The line of an answer; counts it too."""
-        told = (answer.told, answer.seen.packages)
-        (source, id_, time), versions = redacted(told, self._redactor).value
-        tally.add(answer.seen._replace(packages=versions))
-        head: dict[str, Any] = {"source": source}
-        if record.line:
-            head["line"] = record.line
-        if id_ is not None:
-            head["id"] = id_
-        if time:
-            head["time"] = time
-        return _encoded({**head, **answer.body})
+
+def _line(record: Record, answer: _Answer) -> bytes:
+    source, id_, time, _ = answer.told
+    head: dict[str, Any] = {"source": source}
+    if record.line:
+        head["line"] = record.line
+    if id_ is not None:
+        head["id"] = id_
+    if time:
+        head["time"] = time
+    return _encoded({**head, **answer.body})
 
 
 def _place(record: Record) -> dict[str, Any]:
