@@ -67,14 +67,16 @@ class Diagnoser:
         *,
         engine: Literal["auto", "durable", "reference"] = "auto",
         cache: Path | None = None,
+        today: str = "",
     ) -> Diagnoser:
         """A diagnoser on the shipped knowledge with overlays.
 
         ``engine`` chooses the inference backend; ``auto`` takes durable-rules where it can be
         imported, else the reference evaluator, and says so in :attr:`notice`. ``cache`` is a folder
-        for compiled knowledge. Raises :class:`ModelMedicError` if the knowledge does not load.
+        for compiled knowledge. ``today`` (such as 2027-01-31) ends silences of overlays. Raises
+        :class:`ModelMedicError` if the knowledge does not load.
         """
-        return Diagnoser.of(KnowledgeBase.load(overlays, cache=cache), engine)
+        return Diagnoser.of(KnowledgeBase.load(overlays, cache=cache, today=today), engine)
 
     @staticmethod
     def of(
@@ -168,7 +170,7 @@ class Consultation:
             {
                 "version": self._base.version,
                 "digest": self._base.digest,
-                "overlays": list(self._base.overlays),
+                "overlays": [dict(overlay) for overlay in self._base.overlays],
             },
             tuple((how.ids[fact], fact, how.is_derived(fact)) for fact in self.facts),
             diagnoses,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..facts import Value, Vocabulary
 from ..facts.fact import normal
 from . import ir
-from .files import digest_of, read_raw, texts_of
+from .files import Layer, digest_of_layers, read_overlay, read_raw
 
 VERSION = "0.1.0"
 _ROOT = Path(__file__).resolve().parents[1]
@@ -30,8 +30,9 @@ _UNLISTED = {"summary": "", "actions": [], "packet": []}
 
 
 class KnowledgeBase(NamedTuple):
-    """Everything that is known. ``digest`` identifies the content; ``overlays`` names the folders
-    that were added to the shipped knowledge."""
+    """Everything that is known. ``digest`` identifies the content; ``overlays`` says which were
+    laid over the shipped knowledge, and what each of them did; ``span`` bounds the days on which
+    their silences are as they are."""
 
     vocabulary: Vocabulary
     program: ir.Program
@@ -39,36 +40,48 @@ class KnowledgeBase(NamedTuple):
     summaries: Mapping[str, Summary]
     digest: str
     version: str = VERSION
-    overlays: tuple[str, ...] = ()
+    overlays: tuple[Mapping[str, Any], ...] = ()
+    span: tuple[str, str] = ("", "")
 
     @staticmethod
     def load(
-        overlays: Sequence[Path] = (), *, cache: Path | None = None, shipped: bool = True
+        overlays: Sequence[Path] = (),
+        *,
+        cache: Path | None = None,
+        shipped: bool = True,
+        today: str = "",
     ) -> KnowledgeBase:
         """The shipped knowledge with overlays, from ``cache`` (a folder) where it has them.
 
-        An overlay folder may hold knowledge files and a ``vocabulary/`` folder. Raises
-        :class:`ModelMedicError` (MM2xx) with all problems if the knowledge does not load.
+        An overlay folder may hold knowledge files and a ``vocabulary/`` folder; the last one lies
+        on top. Its silences end with their last day, judged by ``today`` (such as 2027-01-31; where
+        it is not given, they hold). Raises :class:`ModelMedicError` (MM2xx) with all problems if
+        the knowledge does not load.
         """
-        vocabulary, knowledge = _read(overlays, shipped)
-        digest = digest_of([*vocabulary, *knowledge])
-        names = tuple(str(folder) for folder in overlays)
-        if cache is not None and (loaded := _cached(cache, digest, names)):
+        layers = _layers(overlays, shipped)
+        digest = digest_of_layers(layers)
+        marks = [
+            {"path": str(folder), "digest": layer.digest()}
+            for folder, layer in zip(overlays, layers[1:], strict=True)
+        ]
+        if cache is not None and (loaded := _cached(cache, digest, marks, today)):
             return loaded
         from .kb.build import build_or_raise
 
-        plain = build_or_raise(texts_of(vocabulary), texts_of(knowledge))
+        base, *others = (layer.texts() for layer in layers)
+        plain = build_or_raise(*base, others, today=today)
         if cache is not None:
             from .kb import cache as store
 
             store.write(cache, digest, plain)
-        return KnowledgeBase.from_plain(plain, digest, names)
+        return KnowledgeBase.from_plain(plain, digest, marks)
 
     @staticmethod
     def from_plain(
-        plain: Mapping[str, Any], digest: str, overlays: tuple[str, ...] = ()
+        plain: Mapping[str, Any], digest: str, overlays: Sequence[Mapping[str, str]] = ()
     ) -> KnowledgeBase:
-        """From compiled plain data; raises on data of another form."""
+        """From compiled plain data; raises on data of another form. ``overlays`` says of each what
+        the content does not: its ``path`` and ``digest``."""
         catalogue = plain["catalogue"]
         if not all(isinstance(catalogue[p], Mapping) for p in ("diagnoses", "entries", "trees")):
             raise ValueError("catalogue expected")
@@ -79,8 +92,16 @@ class KnowledgeBase(NamedTuple):
             catalogue,
             summaries,
             digest,
-            overlays=overlays,
+            overlays=tuple(
+                {**mark, **use} for mark, use in zip(overlays, plain["overlays"], strict=False)
+            ),
+            span=tuple(plain["span"]),
         )
+
+    def is_of(self, today: str) -> bool:
+        """Whether the silences of the overlays are those of a day (empty: not known)."""
+        after, until = self.span
+        return (after < today or not after) and (not until or today <= until)
 
     @property
     def defaults(self) -> Mapping[str, Mapping[str, Value]]:
@@ -111,30 +132,25 @@ class KnowledgeBase(NamedTuple):
 
 def content_digest(overlays: Sequence[Path] = ()) -> str:
     """The digest that :meth:`KnowledgeBase.load` would give, without compiling anything."""
-    vocabulary, knowledge = _read(overlays)
-    return digest_of([*vocabulary, *knowledge])
+    return digest_of_layers(_layers(overlays))
 
 
-def _read(
-    overlays: Sequence[Path], shipped: bool = True
-) -> tuple[list[tuple[str, bytes]], list[tuple[str, bytes]]]:
-    """The files of the vocabulary and those of the knowledge."""
+def _layers(overlays: Sequence[Path], shipped: bool = True) -> list[Layer]:
+    """The shipped knowledge and the overlays upon it."""
     knowledge = read_raw(SHIPPED_KNOWLEDGE, tests=False) if shipped else []
-    vocabulary = read_raw(SHIPPED_VOCABULARY)
-    for folder in overlays:
-        for name, raw in read_raw(folder, tests=False):
-            is_vocabulary = "/vocabulary/" in name
-            (vocabulary if is_vocabulary else knowledge).append((name, raw))
-    return vocabulary, knowledge
+    return [Layer(read_raw(SHIPPED_VOCABULARY), knowledge), *map(read_overlay, overlays)]
 
 
-def _cached(folder: Path, digest: str, overlays: tuple[str, ...]) -> KnowledgeBase | None:
+def _cached(
+    folder: Path, digest: str, overlays: Sequence[Mapping[str, str]], today: str
+) -> KnowledgeBase | None:
     from .kb import cache as store
 
     plain = store.read(folder, digest)
     if plain is None:
         return None
     try:
-        return KnowledgeBase.from_plain(plain, digest, overlays)
+        base = KnowledgeBase.from_plain(plain, digest, overlays)
+        return base if base.is_of(today) else None
     except (ValueError, TypeError, KeyError, IndexError, AttributeError):
         return None  # not what this version writes: rebuild

@@ -23,10 +23,11 @@ _HARDLY = 2.0
 
 
 class Need(NamedTuple):
-    """One condition of an open way, and the steps any of which could settle it."""
+    """One condition of an open way: the steps any of which could settle it now, and whether any
+    step could settle it at last."""
 
-    text: str
     steps: tuple[NextStep, ...]
+    feasible: bool
 
 
 class Option(NamedTuple):
@@ -132,30 +133,35 @@ class Planner:
         found = []
         for way in self._hypotheses.all:
             needs = tuple(self._needs(way))
-            if needs and all(need.steps for need in needs):
+            if needs and all(need.feasible for need in needs):
                 found.append((way, needs))
         return tuple(found)
 
-    def _needs(self, way: Open) -> Iterable[Need]:
-        if way.leaf is not None:
-            for node in way.leaf.needs:
-                domain = node.tree.partition(".")[0]
-                steps = tuple(
-                    step
-                    for step in self._gathering.of_node(*node)
-                    if self._gathering.serves(step, domain)
-                )
-                if way.ground == "check":
-                    steps = tuple(step for step in steps if step.id in self._alone)
-                yield Need(node.question, self._left(steps))
+    def _needs(self, way: Open) -> Iterator[Need]:
+        for place, node in enumerate(way.leaf.needs if way.leaf else ()):
+            yield self._node_need(way, node, turn=not place)
         for gap in way.gaps:
             steps = self._gathering.of_literal(gap.literal) if gap.truth is None else ()
-            steps = tuple(step for step in steps if self._gathering.serves(step, way.id))
-            if way.ground in ("evidence", "aside"):
-                steps = tuple(step for step in steps if step.type == "probe")
-            elif way.ground == "complaint":
-                steps = tuple(step for step in steps if self._gathering.unprompted(step))
-            yield Need(gap.text, self._left(steps))
+            left = tuple(s for s in self._left(steps) if self._allowed(s, way))
+            yield Need(left, bool(left))
+
+    def _node_need(self, way: Open, node: Node, *, turn: bool) -> Need:
+        """A node that is not yet reached may be settled by a probe; its question has to wait."""
+        domain = node.tree.partition(".")[0]
+        steps = self._left(self._gathering.of_node(*node))
+        steps = tuple(s for s in steps if self._gathering.serves(s, domain))
+        if way.ground == "check":
+            steps = tuple(s for s in steps if s.id in self._alone)
+        now = steps if turn else tuple(s for s in steps if s.type == "probe")
+        return Need(now, bool(steps))
+
+    def _allowed(self, step: NextStep, way: Open) -> bool:
+        """Whether a step is fit for the ground on which the way is open."""
+        if not self._gathering.serves(step, way.id):
+            return False
+        if way.ground in ("evidence", "aside"):
+            return step.type == "probe"
+        return way.ground != "complaint" or self._gathering.unprompted(step)
 
     def _cost(self, step: NextStep) -> float:
         """What a step costs. What a probe did not find, or was not there to be read, a person

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, BinaryIO
 from ...facts import Fact, Location, ModelMedicError, Problem
 from ..diagnoser import Diagnoser
 from ..knowledge_base import KnowledgeBase
+from .safe_text import safe
 
 MAX_STDIN = 32_000_000
 _XDG_PLATFORMS = ("linux",)
@@ -48,8 +50,22 @@ def forget_cache() -> bool:
 
 
 def load_base(overlays: Sequence[str]) -> KnowledgeBase:
-    """The shipped knowledge with the overlays named on the command line."""
-    return KnowledgeBase.load([Path(folder) for folder in overlays], cache=cache_folder())
+    """The shipped knowledge with the overlays named on the command line; says on stderr which of
+    their silences have ended."""
+    if not overlays:
+        return KnowledgeBase.load(cache=cache_folder())
+    folders = [Path(folder) for folder in overlays]
+    base = KnowledgeBase.load(folders, cache=cache_folder(), today=today())
+    for overlay in base.overlays:
+        for silence in overlay["expired"]:
+            ended = f"the silence of {silence['id']} ended on {silence['until']}: it is ignored"
+            sys.stderr.write(f"note: {safe(overlay['path'])}: {ended}\n")
+    return base
+
+
+def today() -> str:
+    """The day of now, the same on machines of all time zones."""
+    return time.strftime("%Y-%m-%d", time.gmtime())
 
 
 def load_doctor(overlays: Sequence[str], engine: Any = "auto") -> Diagnoser:

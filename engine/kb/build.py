@@ -9,12 +9,14 @@ from typing import Any
 from ...facts import ModelMedicError, Problem, Vocabulary
 from ...facts.declarations import load_vocabulary
 from ...facts.strict_yaml import Document, Read, load
+from ..files import Texts
 from ..ir import Program, to_plain
 from .compiler import compile_knowledge
 from .forms import RuleDraft
+from .layering import lay_over, refuse_probes, span_of
 from .source import KnowledgeSource, parse
 
-Texts = Sequence[tuple[str, str]]
+__all__ = ["Built", "Texts", "build", "build_or_raise", "ordered"]
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,19 @@ class Built:
 
 
 def build(
-    vocabulary_texts: Texts, knowledge_texts: Texts, *, tests: bool = False, read: Read = load
+    vocabulary_texts: Texts,
+    knowledge_texts: Texts,
+    overlays: Sequence[tuple[Texts, Texts]] = (),
+    *,
+    today: str = "",
+    tests: bool = False,
+    read: Read = load,
 ) -> Built:
     """Compile. Problems of the vocabulary raise :class:`ModelMedicError`, since nothing can be
-    checked without it; problems of entries are collected and the entries left out. ``read`` parses
+    checked without it; problems of entries are collected and the entries left out.
+
+    ``overlays`` (vocabulary and knowledge of each) lie on top, the last one highest; their silences
+    end on a day before ``today`` (such as 2027-01-31; empty: no silence has ended). ``read`` parses
     the text of one file."""
     documents: list[Document] = []
 
@@ -42,9 +53,16 @@ def build(
         documents.append(read(text, path))
         return documents[-1]
 
-    plain_vocabulary = load_vocabulary(vocabulary_texts, noted)
+    added = [text for texts, _ in overlays for text in texts]
+    plain_vocabulary = load_vocabulary([*vocabulary_texts, *added], noted)
+    refuse_probes(read(text, name) for name, text in added)
     vocabulary = Vocabulary.from_plain(plain_vocabulary)
-    source = parse(knowledge_texts, tests=tests, read=noted)
+    source = KnowledgeSource()
+    lay_over(source, parse(knowledge_texts, tests=tests, read=noted), today)
+    uses = [
+        lay_over(source, parse(texts, tests=tests, read=noted, overlay=True), today)
+        for _, texts in overlays
+    ]
     compiled = compile_knowledge(source, vocabulary)
     plain = {
         "vocabulary": plain_vocabulary,
@@ -54,6 +72,8 @@ def build(
             name: [entry["title"], entry["severity"], entry["kind"], entry["explains"]]
             for name, entry in compiled.catalogue["diagnoses"].items()
         },
+        "overlays": uses,
+        "span": list(span_of(uses, today)),
     }
     return Built(
         plain,
@@ -66,9 +86,15 @@ def build(
     )
 
 
-def build_or_raise(vocabulary_texts: Texts, knowledge_texts: Texts) -> dict[str, Any]:
+def build_or_raise(
+    vocabulary_texts: Texts,
+    knowledge_texts: Texts,
+    overlays: Sequence[tuple[Texts, Texts]] = (),
+    *,
+    today: str = "",
+) -> dict[str, Any]:
     """The plain data, or :class:`ModelMedicError` with every problem."""
-    built = build(vocabulary_texts, knowledge_texts)
+    built = build(vocabulary_texts, knowledge_texts, overlays, today=today)
     if built.problems:
         raise ModelMedicError(ordered(built.problems))
     return built.plain

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from ..knowledge_base import VERSION
 
-FORMAT = 3
+FORMAT = 4
 MAX_BYTES = 256_000_000
 MAX_HEADER = 1_000
 KEPT = 8
@@ -112,7 +112,7 @@ def _header(digest: str, body: bytes) -> dict[str, Any]:
 def _pack(plain: Mapping[str, Any]) -> Iterator[bytes]:
     program, catalogue = plain["program"], plain["catalogue"]
     head = {
-        **{part: plain[part] for part in ("vocabulary", "summaries")},
+        **{part: plain[part] for part in ("vocabulary", "summaries", "overlays", "span")},
         **{part: program[part] for part in ("aggregates", "strata", "index")},
         "patterns": len(program["patterns"]),
         "rules": len(program["rules"]),
@@ -141,6 +141,8 @@ def _unpack(body: bytes) -> dict[str, Any] | None:
     return {
         "vocabulary": head["vocabulary"],
         "summaries": head["summaries"],
+        "overlays": head["overlays"],
+        "span": head["span"],
         "program": program | {"patterns": patterns, "rules": rules},
         "catalogue": catalogue,
     }

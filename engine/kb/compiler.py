@@ -12,7 +12,8 @@ from ..inference.slots import crowded, index_rules, waits_of
 from ..ir import Aggregate, Conclusion, Guard, Literal_, Pattern, Program, Rule, Test
 from .catalogue import catalogue
 from .forms import Forms, RuleDraft, exclusions
-from .normal_form import Draft, contradictable, pinned
+from .layering import in_force
+from .normal_form import Draft, Lowering, contradictable, pinned
 from .source import Item, KnowledgeSource
 from .stratify import Dependencies, NegationCycleError, strata
 
@@ -38,6 +39,10 @@ def compile_knowledge(source: KnowledgeSource, vocabulary: Vocabulary) -> Compil
     for item in source.items:
         before = len(problems)
         rules = forms.rules(item)
+        if source.silenced or source.tightened:
+            lowering = Lowering(vocabulary, item, subjects)
+            rules = in_force(item, rules, source, lowering)
+            problems.extend(lowering.problems)
         problems.extend(_reference_problems(item, rules, diagnoses, vocabulary))
         if len(problems) == before:
             drafts.extend(rules)

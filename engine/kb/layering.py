@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...facts import ModelMedicError, Problem
 from ...facts.problems import did_you_mean
@@ -19,23 +19,12 @@ from .source import Item, KnowledgeSource
 _REFERRED_TO = ("diagnosis", "tree", "classification")
 
 
-class Span(NamedTuple):
-    """The days on which the same silences hold: after ``after`` and up to ``until``; an empty text
-    is no bound."""
-
-    after: str = ""
-    until: str = ""
-
-    def holds(self, today: str) -> bool:
-        """Whether a day lies within; an unknown day (empty) is before all others."""
-        return self.after < today or not self.after and (not self.until or today <= self.until)
-
-
-def span_of(uses: Iterable[Mapping[str, Any]], today: str) -> Span:
-    """The days on which the overlays do the same as ``today``."""
+def span_of(uses: Iterable[Mapping[str, Any]], today: str) -> tuple[str, str]:
+    """The days on which the overlays do the same as ``today``: after the first and up to the
+    second; empty where there is no bound."""
     dates = sorted({s["until"] for use in uses for s in (*use["silenced"], *use["expired"])})
-    after = max((day for day in dates if today and day < today), default="")
-    return Span(after, min((day for day in dates if day >= today), default=""))
+    after = max((day for day in dates if day < today), default="")
+    return after, min((day for day in dates if day >= today), default="")
 
 
 def refuse_probes(documents: Iterable[Document]) -> None:
@@ -147,8 +136,8 @@ def in_force(
         lowering.item = tightening
         more = lowering.condition(tightening.entry.only_if, ("only_if",))
         rules = [
-            replace(rule, alternatives=[way + also for way in rule.alternatives for also in more])
-            if item.form != "tree" or rule.id == f"{item.id}/"
+            replace(rule, alternatives=lowering.product([rule.alternatives, more], ()))
+            if item.form != "tree" or rule.id == f"{item.id}/"  # a tree is not even entered
             else rule
             for rule in rules
         ]

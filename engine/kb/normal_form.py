@@ -60,7 +60,7 @@ class Lowering:
             lowered = [
                 self.condition(part, (*path, key, i), positive) for i, part in enumerate(parts)
             ]
-            return self._product(lowered, path) if conjunctive else [a for x in lowered for a in x]
+            return self.product(lowered, path) if conjunctive else [a for x in lowered for a in x]
         if isinstance(node, c.Not):
             return self.condition(node.not_, (*path, "not"), not positive)
         return self._leaf(node, path, positive)
@@ -233,7 +233,7 @@ class Lowering:
             )
             for op, bound in bounds
         ]
-        return self._product(each, path) if positive else [a for x in each for a in x]
+        return self.product(each, path) if positive else [a for x in each for a in x]
 
     def _aggregate(
         self, drafts: list[Draft], spec: tuple[Any, ...], path: Path, wanted: bool
@@ -245,7 +245,8 @@ class Lowering:
             self._problem("MM236", "counts and series cannot use variables", path, hint)
         return [[_with(drafts[0], mode="aggregate", aggregate=spec, wanted=wanted)]]
 
-    def _product(self, parts: list[Alternatives], path: Path) -> Alternatives:
+    def product(self, parts: list[Alternatives], path: Path) -> Alternatives:
+        """The alternatives under which all parts are true."""
         product: Alternatives = [[]]
         for alternatives in parts:
             product = [left + right for left in product for right in alternatives]

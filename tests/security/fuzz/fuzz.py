@@ -1,0 +1,205 @@
+"""Feeds broken inputs to every loader: ``fuzz.py [TARGET...] [--seconds N] [--seed N] [--atheris]``.
+
+Inputs are samples with some damage, drawn by hypothesis from random bytes; with ``--atheris``
+(``pip install atheris``) libFuzzer changes the samples instead, led by the code that is reached.
+What breaks a loader, or takes it longer than :data:`CPU_S`, is made small and kept in ``cases/``,
+which the tests read. Exit code 1 says that something broke.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import targets
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+CASES = Path(__file__).parent / "cases"
+CPU_S = 10.0  # of one input, far beyond what any of them takes
+MEMORY = 3 << 30
+MAX_INPUT = 60_000
+WORDS = (
+    b"\\0", b"\xff", b"\xed\xa0\x80", b"\\ud800", b"\x1b[2J", b"NaN", b"-Infinity", b"1e999", b"-0",
+    b"9" * 25, b"9" * 5000, b"true", b"null", b"[]", b"{}", b'""', b"[[[[", b"{{", b"\r\n", b"\n\n",
+    b"&a ", b"*a", b"!!python/object", b"<<: ", b"---\n", b"? ", b"\t", b"../", b"/dev/zero", b"%s",
+    b"{0.__class__}", b"::error::", b"<script>", b"PK\x03\x04", b"\x80\x04", b"\x1f\x8b\x08",
+    "\u202e\u200b\ufeff\u2028".encode(), b"a" * 2000, b"(" * 300, b'"' * 99, b"0x", b"2026-13-45",
+)  # fmt: skip
+
+
+class TooLongError(Exception):
+    """An input took longer than it may."""
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Raises :class:`TooLongError` in code that does not end."""
+
+    def stop(*_: object) -> None:
+        raise TooLongError(f"more than {CPU_S:g} s")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, CPU_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def attempt(name: str, data: bytes) -> None:
+    """One input, in a folder of its own. Raises what the loader raises."""
+    base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-", dir=base))
+    try:
+        with guarded():
+            targets.attempt(name, data, folder)
+    finally:
+        shutil.rmtree(folder)
+
+
+@st.composite
+def damaged(draw: Any, seeds: Sequence[bytes]) -> bytes:
+    """A sample with some damage."""
+    data = bytearray(draw(st.sampled_from(seeds)))
+    for _ in range(draw(st.integers(0, 6))):
+        at = draw(st.integers(0, len(data)))
+        size = draw(st.sampled_from((1, 1, 2, 4, 16, 200, 4000)))
+        match draw(st.integers(0, 6)):
+            case 0:
+                data[at : at + size] = draw(st.binary(max_size=8))
+            case 1:
+                data[at:at] = draw(st.sampled_from(WORDS))
+            case 2:
+                data[at : at + size] = draw(st.sampled_from(WORDS))
+            case 3:
+                del data[at : at + size]
+            case 4:
+                del data[at:]
+            case 5:
+                data[at:at] = data[at : at + size] * draw(st.sampled_from((1, 2, 50)))
+            case _:
+                other = draw(st.sampled_from(seeds))
+                data[at:] = other[draw(st.integers(0, len(other))) :]
+    return bytes(data[:MAX_INPUT])
+
+
+def fuzz(name: str, seconds: float, seed: int) -> tuple[int, list[Path]]:
+    """The number of inputs tried within the time, and the cases found; it goes on after the first
+    until three of different kinds are found."""
+    tried, found, last = 0, {}, b""
+
+    @settings(database=None, deadline=None)
+    @given(damaged(targets.TARGETS[name].seeds()))
+    def one(data: bytes) -> None:
+        nonlocal tried, last
+        tried, last = tried + 1, data
+        attempt(name, data)
+
+    source = random.Random(seed)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and len(found) < 3:
+        try:
+            one.hypothesis.fuzz_one_input(source.randbytes(source.choice((64, 400, 2000))))
+        except Exception as error:  # noqa: BLE001 - this is what it looks for
+            kind = fingerprint(error)
+            if kind not in found:
+                found[kind] = keep(name, last, error)
+    return tried, list(found.values())
+
+
+def fingerprint(error: BaseException) -> str:
+    """What tells one failure from another: its type, and the last place in our code."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [f for f in frames if "hypothesis" not in f.filename and "/fuzz/" not in f.filename]
+    place = f"{ours[-1].filename}:{ours[-1].lineno}" if ours else str(error)[:80]
+    return f"{type(error).__name__} {place}"
+
+
+def keep(name: str, data: bytes, error: BaseException) -> Path:
+    """Store the smallest input with the same failure, and say what happened."""
+    data = smaller(name, data, fingerprint(error))
+    path = CASES / name / hashlib.sha256(data).hexdigest()[:12]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    print(f"{name}: {path}: {data[:300]!r}", file=sys.stderr)
+    traceback.print_exception(error)
+    return path
+
+
+def smaller(name: str, data: bytes, kind: str, seconds: float = 20.0) -> bytes:
+    """Leave out what the failure does not need."""
+    end = time.monotonic() + seconds
+    size = len(data) // 2
+    while size and time.monotonic() < end:
+        at = 0
+        while at < len(data) and time.monotonic() < end:
+            less = data[:at] + data[at + size :]
+            try:
+                attempt(name, less)
+            except Exception as error:  # noqa: BLE001 - the same failure is wanted
+                if fingerprint(error) == kind:
+                    data = less
+                    continue
+            at += size
+        size //= 2
+    return data
+
+
+def fuzz_by_coverage(name: str, seconds: float, seed: int) -> None:
+    """The same by libFuzzer, which ends the process; it stops at the first failure."""
+    import atheris
+
+    with tempfile.TemporaryDirectory() as corpus:
+        for number, data in enumerate(targets.TARGETS[name].seeds()):
+            Path(corpus, str(number)).write_bytes(data)
+
+        def one(data: bytes) -> None:
+            try:
+                attempt(name, data)
+            except Exception as error:
+                keep(name, data, error)
+                raise
+
+        atheris.instrument_all()
+        arguments = [f"-max_total_time={seconds:.0f}", f"-seed={seed}", f"-max_len={MAX_INPUT}",
+                     "-rss_limit_mb=4000", "-artifact_prefix=/dev/null/"]  # fmt: skip
+        atheris.Setup([name, *arguments, corpus], one)
+        atheris.Fuzz()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("targets", nargs="*", default=list(targets.TARGETS))
+    parser.add_argument("--seconds", type=float, default=30.0, help="for each target")
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 2**31)
+    parser.add_argument("--atheris", action="store_true")
+    chosen = parser.parse_args()
+    targets.doctor()
+    if chosen.atheris:
+        fuzz_by_coverage(chosen.targets[0], chosen.seconds, chosen.seed)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    broken = False
+    for name in chosen.targets:
+        tried, found = fuzz(name, chosen.seconds, chosen.seed)
+        broken = broken or bool(found)
+        print(f"{name}: {tried:,} inputs in {chosen.seconds:g} s, {len(found)} failures", flush=True)
+    return int(broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
