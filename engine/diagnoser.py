@@ -10,12 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..facts import Fact, Problem
 from ..facts.fact import canonical
+from ..facts.lazy import cached_property
+from .due import due_steps
 from .evaluation import Evaluator
 from .explain import Explanations
 from .findings import findings, messages
@@ -32,6 +32,8 @@ from .why_not import WhyNot, nearest
 from .why_not import plain as way_plain
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .screening import Finding, Screening
     from .session import Session
 
@@ -63,10 +65,10 @@ class Diagnoser:
 
     @staticmethod
     def load(
-        overlays: Sequence[Path] = (),
+        overlays: Sequence[Path | str] = (),
         *,
         engine: Literal["auto", "durable", "reference"] = "auto",
-        cache: Path | None = None,
+        cache: Path | str | None = None,
         today: str = "",
     ) -> Diagnoser:
         """A diagnoser on the shipped knowledge with overlays.
@@ -176,7 +178,7 @@ class Consultation:
             diagnoses,
             ruled_out,
             planner.candidates(),
-            planner.steps(),
+            (*due_steps(diagnoses, self.facts), *planner.steps()),
             messages(self._base, how),
             tuple(errors),
         )

@@ -7,10 +7,10 @@ an answer gives exactly the dialogue that would have been without it. No termina
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..facts import Attribute, Fact, Location, Provenance
+from ..facts.lazy import cached_property
 from .answers import choose, typed, wrong
 from .conclusion import Conclusion, conclude
 from .diagnoser import Consultation, Diagnoser
@@ -18,6 +18,9 @@ from .plan import Option, Planner, with_targets
 from .report import Candidate, NextStep, Report
 from .said import united, with_passed_over
 from .separation import Chosen, first_that_matters
+from .turns import Entry, Offer, Question
+
+__all__ = ["UNKNOWN", "Dialogue", "Entry", "Offer", "Order", "Question", "by_value"]
 
 UNKNOWN = "unknown"
 _ARTEFACT = "artefact"
@@ -29,41 +32,6 @@ Order = Callable[[Sequence[Option]], Sequence[Option]]
 def by_value(options: Sequence[Option]) -> Sequence[Option]:
     """The order of a plan: what settles most for its cost comes first."""
     return options
-
-
-class Entry(NamedTuple):
-    """One thing that happened: a question answered (``facts`` is empty for 'do not know'), or facts
-    that came from a probe, a file or the person's own words."""
-
-    question: str
-    answer: str
-    facts: tuple[Fact, ...]
-
-
-class Question(NamedTuple):
-    """A question to the person. ``choices`` maps each answer to its meaning; empty: a typed value.
-
-    ``unit`` belongs to a number. ``why`` says what the answer separates.
-    """
-
-    id: str
-    text: str
-    why: str
-    choices: Mapping[str, str]
-    unit: str
-    separates: tuple[str, ...]
-    sets: Mapping[str, Any]
-
-
-class Offer(NamedTuple):
-    """A probe that would find out by itself. ``reads`` says that it has to be told what to read."""
-
-    probe: str
-    text: str
-    command: str
-    seconds: float
-    separates: tuple[str, ...]
-    reads: bool = False
 
 
 class Dialogue:
@@ -107,7 +75,15 @@ class Dialogue:
     def planner(self) -> Planner:
         """The plan for what comes next."""
         asked = [entry.question for entry in self.entries]
-        return self.consultation.planner(asked, self._runnable | self._readable, self._runnable)
+        probes = self._runnable if self._aimless else self._runnable | self._readable
+        return self.consultation.planner(asked, probes, self._runnable)
+
+    @property
+    def _aimless(self) -> bool:
+        """Whether nobody complains of anything and nothing is found: then the person says what
+        there is to look at."""
+        complaint = any(f.kind in ("symptom", "error_message") for f in self.facts)
+        return not complaint and self.report.status != "findings"
 
     def symptoms(self) -> dict[str, str]:
         """The symptoms that trees start from, with their titles: what a consultation opens with."""
@@ -214,9 +190,8 @@ class Dialogue:
             for probe in self.doctor.base.vocabulary.probes.values()
             if probe.name in self._runnable | self._readable and probe.name not in run
         }
-        complaint = any(f.kind == "symptom" for f in self.facts)
         nothing_more = bool(rounds) and rounds[-1].answer == UNKNOWN
-        if complaint or nothing_more or not left or self.report.status == "findings":
+        if not self._aimless or nothing_more or not left:
             return None
         name = f"{_ARTEFACT}-{len(rounds) + 1}"
         more = "What else do you have" if rounds else "What do you have"

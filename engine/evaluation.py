@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from ..facts import Fact, Value
+from ..facts.records import NamedTuple
 from .inference.aggregates import evaluate
 from .inference.network_index import Signal
 from .inference.working_memory import Values, WorkingMemory

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..facts import Fact
+from ..facts.lazy import cached_property
+from ..facts.records import NamedTuple
 from . import wording
 from .evaluation import Evaluator, Judgement
 from .inference.derivation import Derivation, Firing, concluded

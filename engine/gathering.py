@@ -19,7 +19,7 @@ from .report import NextStep
 
 ATTENTION_S = 20.0  # what a question, or finding the file for a probe, costs a person at least
 CONSENT_S = 5.0  # a probe that needs nothing but a yes
-NETWORK_S = 30.0  # a probe that calls the service also costs quota, and can fail for other reasons
+NETWORK_S = 10.0  # a probe that calls the service also costs quota, and can fail for other reasons
 _ASK_S = 20.0
 MAX_DEPTH = 3
 
@@ -31,6 +31,7 @@ class Gathering:
         self._base = base
         self.of_pattern = lru_cache(maxsize=None)(self._of_pattern)
         self.of_node = lru_cache(maxsize=None)(self._of_node)
+        self.credits = lru_cache(maxsize=None)(self._node_credits)
         self.of_node_kinds = lru_cache(maxsize=None)(self._node_kinds)
         self.topics = lru_cache(maxsize=None)(self._topics)
 
@@ -48,6 +49,17 @@ class Gathering:
         tree, _, node = str(sets.get("question", "")).rpartition("/")
         return self.of_node_kinds(tree, node) if tree else frozenset([str(sets.get("kind", ""))])
 
+    def _node_credits(self, tree: str, node: str) -> dict[str, float]:
+        """For each probe, the share of the conditions of a node that it gathers facts for."""
+        kinds = self._base.vocabulary.kinds
+        patterns = [self._base.program.patterns[n] for n in self._patterns(tree, node)]
+        direct = [kinds[p.kind] for p in patterns if not kinds[p.kind].derived]
+        found: dict[str, float] = {}
+        for kind in direct:
+            for name in kind.probes:
+                found[name] = found.get(name, 0.0) + 1 / len(direct)
+        return found
+
     def _node_kinds(self, tree: str, node: str) -> frozenset[str]:
         patterns = self._base.program.patterns
         kinds = {patterns[number].kind for number in self._patterns(tree, node)}
@@ -60,11 +72,11 @@ class Gathering:
 
     def unprompted(self, step: NextStep) -> bool:
         """Whether it may be asked without any sign of what it asks for: a probe, a question that
-        somebody wrote for its own sake, or one about what no probe finds out."""
+        somebody wrote for its own sake, or one about what there is only one of."""
         if step.type == "probe" or step.id in self._base.vocabulary.questions:
             return True
         kind = self._base.vocabulary.kinds.get(str((step.sets or {}).get("kind")))
-        return kind is not None and not kind.probes
+        return kind is not None and not kind.key
 
     def again(self, name: str) -> NextStep | None:
         """The question with an id; None where there is none."""

@@ -8,10 +8,10 @@ proven cause accounts for needs no further question.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import NamedTuple
 
 from ..facts import Fact
+from ..facts.lazy import cached_property
+from ..facts.records import NamedTuple
 from .findings import concluded_facts
 from .inference.network_index import goal
 from .knowledge_base import KnowledgeBase
@@ -165,11 +165,14 @@ class Hypotheses:
                     )
 
     def _rivals(self) -> Iterable[Open]:
-        """Ways to other causes of what only a likely fault of the user's own accounts for."""
+        """Ways to other causes that a triage looks for, where its complaint has only a likely fault
+        of the user's own."""
         own = {name for name in self._settled if self._base.summary(name).kind == "user-code"}
         explained = {name for name, causes in self._by.items() if own & set(causes)}
+        sought = self.triage.sought()
         for way in self._explaining(explained):
-            yield way._replace(ground="evidence")
+            if way.id in sought:
+                yield way._replace(ground="rival")
 
     def _explaining(self, symptoms: Iterable[str]) -> Iterable[Open]:
         """Ways to causes of symptoms, whether or not any fact bears them out."""
@@ -232,7 +235,7 @@ class Hypotheses:
         if way.contradicted or not way.gaps or len(resting) < len(way.gaps):
             return False
         explains = self.unexplained & set(self._base.summary(name).explains)
-        if not self._complaint and not self._settled:
+        if self._aimless:
             return any(f.kind not in _POSITION for j in resting for f in j.facts)
         return bool(explains) or any(self._bears(j.facts, unused=True) for j in resting)
 
@@ -245,7 +248,14 @@ class Hypotheses:
             for fact in facts
         )
 
+    @property
+    def _aimless(self) -> bool:
+        """Whether nobody complains of anything and nothing is found: then anything may be."""
+        return not self._complaint and not any(d.kind != "benign" for d in self._found)
+
     def _ground(self, name: str) -> str:
+        if self._aimless:
+            return "complaint"
         useful = not self._settled or self.unexplained & set(self._base.summary(name).explains)
         return "facts" if useful else "aside"
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 from ..facts import Value
+from ..facts.records import NamedTuple
 from .inference import network_index
 from .inference.network_index import NetworkIndex, Signal
 

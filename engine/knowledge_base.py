@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..facts import Value, Vocabulary
-from ..facts.fact import normal
+from ..facts.records import NamedTuple
 from . import ir
-from .files import Layer, digest_of_layers, read_overlay, read_raw
+from .files import Layer, digest_of_layers, files_in, overlay_layer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .kb.digest_memory import DigestMemory
 
 VERSION = "0.1.0"
-_ROOT = Path(__file__).resolve().parents[1]
-SHIPPED_KNOWLEDGE = _ROOT / "knowledge"
-SHIPPED_VOCABULARY = _ROOT / "facts" / "vocabulary"
+# Paths are texts here: importing pathlib would be a twentieth of a whole run.
+_ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+SHIPPED_KNOWLEDGE = os.path.join(_ROOT, "knowledge")
+SHIPPED_VOCABULARY = os.path.join(_ROOT, "facts", "vocabulary")
 
 
 class Summary(NamedTuple):
@@ -45,9 +51,9 @@ class KnowledgeBase(NamedTuple):
 
     @staticmethod
     def load(
-        overlays: Sequence[Path] = (),
+        overlays: Sequence[Path | str] = (),
         *,
-        cache: Path | None = None,
+        cache: Path | str | None = None,
         shipped: bool = True,
         today: str = "",
     ) -> KnowledgeBase:
@@ -59,22 +65,19 @@ class KnowledgeBase(NamedTuple):
         the knowledge does not load.
         """
         layers = _layers(overlays, shipped)
-        digest = digest_of_layers(layers)
-        marks = [
-            {"path": str(folder), "digest": layer.digest()}
-            for folder, layer in zip(overlays, layers[1:], strict=True)
-        ]
-        if cache is not None and (loaded := _cached(cache, digest, marks, today)):
+        if cache is not None and (loaded := _cached(cache, layers, overlays, today)):
             return loaded
         from .kb.build import build_or_raise
 
         base, *others = (layer.texts() for layer in layers)
         plain = build_or_raise(*base, others, today=today)
+        digests = [layer.digest() for layer in layers]
+        digest = digest_of_layers(digests)
         if cache is not None:
             from .kb import cache as store
 
             store.write(cache, digest, plain)
-        return KnowledgeBase.from_plain(plain, digest, marks)
+        return KnowledgeBase.from_plain(plain, digest, _marks(overlays, digests))
 
     @staticmethod
     def from_plain(
@@ -106,19 +109,12 @@ class KnowledgeBase(NamedTuple):
     @property
     def defaults(self) -> Mapping[str, Mapping[str, Value]]:
         """Default attribute values by kind."""
-        found = {}
-        for kind in self.vocabulary.kinds.values():
-            values = {
-                a.name: normal(a.default) for a in kind.attributes.values() if a.default is not None
-            }
-            if values:
-                found[kind.name] = values
-        return found
+        return self.vocabulary.defaults
 
     @property
     def derived_kinds(self) -> frozenset[str]:
         """The fact kinds that only rules make."""
-        return frozenset(k.name for k in self.vocabulary.kinds.values() if k.derived)
+        return self.vocabulary.derived
 
     def summary(self, diagnosis: str) -> Summary:
         """Title, severity, kind and effects; bare ones for an id that is not in the catalogue."""
@@ -130,27 +126,48 @@ class KnowledgeBase(NamedTuple):
         return known or _UNLISTED | self.summary(diagnosis)._asdict()
 
 
-def content_digest(overlays: Sequence[Path] = ()) -> str:
+def content_digest(overlays: Sequence[Path | str] = ()) -> str:
     """The digest that :meth:`KnowledgeBase.load` would give, without compiling anything."""
-    return digest_of_layers(_layers(overlays))
+    return digest_of_layers([layer.digest() for layer in _layers(overlays)])
 
 
-def _layers(overlays: Sequence[Path], shipped: bool = True) -> list[Layer]:
+def _layers(overlays: Sequence[Path | str], shipped: bool = True) -> list[Layer]:
     """The shipped knowledge and the overlays upon it."""
-    knowledge = read_raw(SHIPPED_KNOWLEDGE, tests=False) if shipped else []
-    return [Layer(read_raw(SHIPPED_VOCABULARY), knowledge), *map(read_overlay, overlays)]
+    knowledge = files_in(SHIPPED_KNOWLEDGE, tests=False) if shipped else []
+    return [Layer(files_in(SHIPPED_VOCABULARY), knowledge), *map(overlay_layer, overlays)]
+
+
+def _marks(overlays: Sequence[Path | str], digests: Sequence[str]) -> list[Mapping[str, str]]:
+    """What tells an overlay from others."""
+    return [
+        {"path": str(folder), "digest": digest}
+        for folder, digest in zip(overlays, digests[1:], strict=True)
+    ]
 
 
 def _cached(
-    folder: Path, digest: str, overlays: Sequence[Mapping[str, str]], today: str
+    folder: Path | str, layers: Sequence[Layer], overlays: Sequence[Path | str], today: str
 ) -> KnowledgeBase | None:
     from .kb import cache as store
+    from .kb.digest_memory import DigestMemory
 
-    plain = store.read(folder, digest)
+    memory = DigestMemory(folder)
+    digests = [_remembered(layer, memory) for layer in layers]
+    digest = digest_of_layers(digests)
+    plain = store.read(folder, digest, memory)
     if plain is None:
         return None
     try:
-        base = KnowledgeBase.from_plain(plain, digest, overlays)
+        base = KnowledgeBase.from_plain(plain, digest, _marks(overlays, digests))
         return base if base.is_of(today) else None
     except (ValueError, TypeError, KeyError, IndexError, AttributeError):
         return None  # not what this version writes: rebuild
+
+
+def _remembered(layer: Layer, memory: DigestMemory) -> str:
+    """The digest of a layer, which is read only if it has changed."""
+    from .kb.digest_memory import look_at
+
+    files = layer.files
+    key = os.path.abspath(files[0][1]) if files else ""
+    return memory.digest(key, look_at(files), layer.digest)

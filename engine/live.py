@@ -24,10 +24,10 @@ class LiveDiagnoser:
 
     def __init__(
         self,
-        overlays: Sequence[Path] = (),
+        overlays: Sequence[Path | str] = (),
         *,
         engine: Literal["auto", "durable", "reference"] = "auto",
-        cache: Path | None = None,
+        cache: Path | str | None = None,
         today: str = "",
     ) -> None:
         """Loads the knowledge; raises :class:`ModelMedicError` if there is none to start with.
@@ -42,8 +42,9 @@ class LiveDiagnoser:
 
     def refresh(self, today: str = "") -> bool:
         """Take up changed knowledge; call it as often as changes shall be seen, with the day of now
-        if silences shall end. Whether :attr:`current` is a new one. Knowledge that does not load leaves the last good one in use,
-        and :attr:`problem` says what is wrong with it until it is mended.
+        if silences shall end. Whether :attr:`current` is a new one. Knowledge that does not load
+        leaves the last good one in use, and :attr:`problem` says what is wrong with it until it is
+        mended.
 
         A report that is under way keeps the knowledge that it began with.
         """

@@ -7,10 +7,10 @@ what it costs a person. The authored order of a triage is the prior of that chan
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property
-from typing import NamedTuple
 
 from ..facts import Fact
+from ..facts.lazy import cached_property
+from ..facts.records import NamedTuple
 from .gathering import Gathering
 from .hypotheses import Hypotheses, Open
 from .knowledge_base import KnowledgeBase
@@ -19,7 +19,13 @@ from .triage import PASSED_OVER, Node
 
 MAX_STEPS = 8
 MAX_CANDIDATES = 12
-_HARDLY = 2.0
+QUICK_S = 35.0  # so much a look at the rivals of a likely cause may cost
+WORTH = 0.001  # a minute of a person's time must buy six chances in a hundred
+_RATHER_NOT = 1.5  # what a probe can find out costs more to be asked for
+_HARDLY = 2.0  # what a probe did not find, a person finds in twice the time
+
+
+_WHOLE: Mapping[str, float] = {}
 
 
 class Need(NamedTuple):
@@ -28,6 +34,12 @@ class Need(NamedTuple):
 
     steps: tuple[NextStep, ...]
     feasible: bool
+    credits: Mapping[str, float] = _WHOLE
+
+    def credit(self, step: NextStep) -> float:
+        """The chance that a step settles it, if it says anything: a probe may look at a part only
+        of what decides a node."""
+        return self.credits.get(step.id, 1.0)
 
 
 class Option(NamedTuple):
@@ -61,6 +73,12 @@ class Planner:
         run = _run(facts)
         self._done = {*asked, *run}
         known = base.vocabulary.probes
+        self._gatherable = {
+            kind
+            for probe in known.values()
+            if probe.name not in self._done and (probes is None or probe.name in probes)
+            for kind in probe.gathers
+        }
         self._looked = {k for name in self._done if name in known for k in known[name].gathers}
         for fact in facts:
             if fact.kind == "answer" and fact.provenance != (PASSED_OVER,):
@@ -92,18 +110,19 @@ class Planner:
         best: dict[str, dict[str, tuple[float, Open]]] = {}
         steps: dict[str, NextStep] = {}
         for way, needs in self._feasible:
-            shares: dict[str, int] = {}
+            shares: dict[str, float] = {}
             for need in needs:
                 for step in need.steps:
                     steps.setdefault(step.id, step)
-                    shares[step.id] = shares.get(step.id, 0) + 1
+                    shares[step.id] = shares.get(step.id, 0.0) + need.credit(step)
             for name, share in shares.items():
                 value = way.weight * share / len(needs)
                 known = best.setdefault(name, {}).get(way.id)
                 if known is None or known[0] < value:
                     best[name][way.id] = (value, way)
         found = [_option(steps[name], ways, self._cost(steps[name])) for name, ways in best.items()]
-        return tuple(sorted(found, key=lambda o: (-o.value, o.step.id)))
+        worth = (option for option in found if option.value >= WORTH)
+        return tuple(sorted(worth, key=lambda o: (-o.value, o.step.type == "question", o.step.id)))
 
     def steps(self) -> tuple[NextStep, ...]:
         """The next steps for somebody who reads a report: what the triage asks where it stands, in
@@ -153,22 +172,25 @@ class Planner:
         if way.ground == "check":
             steps = tuple(s for s in steps if s.id in self._alone)
         now = steps if turn else tuple(s for s in steps if s.type == "probe")
-        return Need(now, bool(steps))
+        return Need(now, bool(steps), self._gathering.credits(*node))
 
     def _allowed(self, step: NextStep, way: Open) -> bool:
         """Whether a step is fit for the ground on which the way is open."""
         if not self._gathering.serves(step, way.id):
             return False
-        if way.ground in ("evidence", "aside"):
-            return step.type == "probe"
+        if way.ground in ("evidence", "aside", "rival"):
+            quick = way.ground != "rival" or self._cost(step) <= QUICK_S
+            return step.type == "probe" and quick
         return way.ground != "complaint" or self._gathering.unprompted(step)
 
     def _cost(self, step: NextStep) -> float:
         """What a step costs. What a probe did not find, or was not there to be read, a person
-        hardly knows."""
-        kinds = self._gathering.kinds(step)
-        hardly = bool(kinds) and step.type == "question" and kinds <= self._looked
-        return self._gathering.cost(step, self._alone) * (_HARDLY if hardly else 1.0)
+        hardly knows; what one can still find out is better not asked for."""
+        cost = self._gathering.cost(step, self._alone)
+        kinds = self._gathering.kinds(step) if step.type == "question" else frozenset()
+        if kinds and kinds <= self._looked:
+            return cost * _HARDLY
+        return cost * _RATHER_NOT if kinds and kinds <= self._gatherable else cost
 
     def _left(self, steps: Iterable[NextStep]) -> tuple[NextStep, ...]:
         return tuple(

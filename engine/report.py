@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..facts import Fact, Problem
+from ..facts.records import NamedTuple
 
 SCHEMA = "modelmedic/report/1"
 SEVERITIES = ("info", "warning", "error", "blocker")
@@ -20,12 +21,21 @@ class Evidence(NamedTuple):
     source: str = ""
 
 
+class Accepted(NamedTuple):
+    """Why a diagnosis does not count for now, the last day of that (ISO 8601), and who answers for
+    it."""
+
+    reason: str
+    until: str
+    owner: str = ""
+
+
 class Diagnosis(NamedTuple):
     """A concluded diagnosis.
 
     ``confidence`` is certain, likely or possible. ``explains`` lists concluded symptoms that it
     accounts for, ``explained_by`` the causes that account for it. ``conflicting`` says that other
-    evidence rules it out.
+    evidence rules it out, ``accepted`` that a baseline does.
     """
 
     id: str
@@ -41,6 +51,7 @@ class Diagnosis(NamedTuple):
     explained_by: tuple[str, ...] = ()
     conflicting: bool = False
     packet: tuple[str, ...] = ()
+    accepted: Accepted | None = None
 
 
 class RuledOut(NamedTuple):
@@ -60,7 +71,8 @@ class Candidate(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """A probe to run or a question to answer; ``separates`` lists the diagnoses it bears on."""
+    """A probe to run or a question to answer; ``separates`` lists the diagnoses it bears on. Type
+    ``action``: what a workflow says to do now; ``id`` is the finding that says so."""
 
     type: str
     id: str
@@ -97,6 +109,7 @@ class Report(NamedTuple):
     next: tuple[NextStep, ...]
     messages: tuple[Message, ...] = ()
     errors: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
 
     @property
     def status(self) -> str:
@@ -106,8 +119,10 @@ class Report(NamedTuple):
         return "findings" if any(d.kind != "benign" for d in self.diagnoses) else "clear"
 
     def worst(self) -> str | None:
-        """The highest severity of a concluded problem that no other evidence contradicts."""
-        found = [d.severity for d in self.diagnoses if d.kind != "benign" and not d.conflicting]
+        """The highest severity of a concluded problem that no other evidence contradicts and that
+        is not accepted."""
+        problems = (d for d in self.diagnoses if d.kind != "benign" and not d.conflicting)
+        found = [d.severity for d in problems if d.accepted is None]
         return max(found, key=SEVERITIES.index, default=None)
 
     def plain(self) -> dict[str, Any]:
@@ -128,7 +143,7 @@ class Report(NamedTuple):
             "next": [_step(s) for s in self.next],
             "messages": [_message(m) for m in self.messages],
             "errors": problems_plain(self.errors),
-        }
+        } | ({"notes": problems_plain(self.notes)} if self.notes else {})
 
 
 def problems_plain(problems: Sequence[Problem]) -> list[dict[str, Any]]:
@@ -181,7 +196,11 @@ def _diagnosis(d: Diagnosis) -> dict[str, Any]:
         "explained_by": list(d.explained_by),
         "conflicting": d.conflicting,
     }
-    return plain | ({"packet": list(d.packet)} if d.packet else {})
+    if d.packet:
+        plain["packet"] = list(d.packet)
+    if d.accepted:
+        plain["accepted"] = {name: text for name, text in d.accepted._asdict().items() if text}
+    return plain
 
 
 def _step(s: NextStep) -> dict[str, Any]:

@@ -7,11 +7,11 @@ explanation, plan and texts; a run that is found interesting is then diagnosed i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..facts import Fact, Location, ModelMedicError, Problem, Provenance, Value
 from ..facts.fact_file import decode, parse_facts
+from ..facts.lazy import cached_property
 from ..facts.quick_check import QuickCheck
 from .findings import causes_of_effects, confidence, importance
 from .identity import same

@@ -8,10 +8,11 @@ it, and a node that is a ``gate`` is not asked ahead of those before it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..facts import Fact, Provenance
+from ..facts.lazy import cached_property
+from ..facts.records import NamedTuple
 
 UNKNOWN = "unknown"
 PASSED_OVER = Provenance("passed over", certainty="assumed")
@@ -71,12 +72,11 @@ class Triage:
         """The undecided nodes that the facts have reached, those passed over included, in authored
         order."""
         for tree, reached in sorted(self._reached.items()):
-            for name, node in self._nodes(tree).items():
-                open_ = f"{tree}/{name}" in self._assumed or not any(
-                    f"{name}/{branch}" in reached for branch in node["branches"]
-                )
-                if name in reached and open_:
-                    yield Position(Node(tree, name), self._trees[tree]["symptom"])
+            for name in self._nodes(tree):
+                here = Node(tree, name)
+                not_known = f"{name}/{UNKNOWN}" in reached and here.question not in self._assumed
+                if name in reached and here not in self.settled and not not_known:
+                    yield Position(here, self._trees[tree]["symptom"])
 
     def healthy(self) -> set[str]:
         """The symptoms whose tree ended in a leaf that finds nothing wrong."""
@@ -96,6 +96,16 @@ class Triage:
             for node in self._nodes(tree).values()
             for branch in node["branches"].values()
             if any(diagnosis in diagnoses for diagnosis in branch["conclude"])
+        }
+
+    def sought(self) -> set[str]:
+        """The diagnoses of all leaves of the trees that have been entered."""
+        return {
+            diagnosis
+            for tree in self._reached
+            for node in self._nodes(tree).values()
+            for branch in node["branches"].values()
+            for diagnosis in branch["conclude"]
         }
 
     def ahead(self, start: Node) -> tuple[Node, ...]:

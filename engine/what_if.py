@@ -107,7 +107,7 @@ def _between(tests: Sequence[Test], attribute: Attribute) -> Value | None:
     if not low or not high or not isinstance(low[0], (int, float)):
         return None
     middle = (max(low) + min(high)) / 2
-    return round(middle) if attribute.type == "integer" else middle
+    return round(middle) if attribute.type == "integer" else float(middle)
 
 
 def _failing(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..facts import Fact
+from ..facts.records import NamedTuple
 from . import wording
 from .evaluation import Evaluator, Judgement
 from .inference.network_index import goal

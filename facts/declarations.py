@@ -14,6 +14,7 @@ from .strict_yaml import Document, Read, load
 
 SCHEMA = "modelmedic/vocabulary/1"
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+_PLACE = re.compile(r"\{[a-z][a-z0-9_]*\}")
 
 
 class AttributeDeclaration(Strict):
@@ -31,6 +32,14 @@ class AttributeDeclaration(Strict):
     default: str | bool | int | float | None = None
     secret: bool = Field(False, description="May hold a secret; never shown in clear.")
     ask: str = Field("", description="Question text; {name} stands for another attribute.")
+
+    @field_validator("ask")
+    @classmethod
+    def _plain_places(cls, ask: str) -> str:
+        """Formats and attributes of values, such as {name:9999999} or {name.x}, are refused."""
+        if set(_PLACE.sub("", ask)) & set("{}"):
+            raise ValueError("braces hold the name of an attribute and nothing else")
+        return ask
 
 
 class KindDeclaration(Strict):
@@ -121,7 +130,16 @@ def load_vocabulary(sources: Iterable[tuple[str, str]], read: Read = load) -> di
         problems.extend(_references(plain, document, model))
     if problems:
         raise ModelMedicError(problems)
+    kinds = plain["kinds"]
+    defaults = {name: _defaults(kind) for name, kind in kinds.items()}
+    plain["derived"] = [name for name, kind in kinds.items() if kind.get("derived")]
+    plain["defaults"] = {name: values for name, values in defaults.items() if values}
     return plain
+
+
+def _defaults(kind: Mapping[str, Any]) -> dict[str, Value]:
+    attributes = kind["attributes"].items()
+    return {name: normal(a["default"]) for name, a in attributes if a.get("default") is not None}
 
 
 def _declare(plain: dict[str, Any], document: Document, model: VocabularyFile) -> list[Problem]:

@@ -3,48 +3,53 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import stat
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .fact import Fact, Provenance
 from .kinds import Vocabulary
 from .problems import Location, ModelMedicError, Problem, did_you_mean, excerpt
+from .regular_files import NotRegularError, read_regular
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SCHEMA = "modelmedic/facts/1"
 MAX_BYTES = 32_000_000
 MAX_FACTS = 100_000
 MAX_PROBLEMS = 50
+MAX_CONTAINERS = 1_000_000
 
 _FORM = "facts files are JSON"
 _GAP = r"[ \t\r\n,:]*"
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+_TEXT_OR_START = _TEXT + r"|[\[{]"
 _WORD = r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)'
 
 
-def read_facts(path: Path, vocabulary: Vocabulary) -> tuple[Fact, ...]:
+def read_facts(path: Path | str, vocabulary: Vocabulary) -> tuple[Fact, ...]:
     """The facts of one file. Raises :class:`ModelMedicError` (MM10x, MM11x)."""
     return parse_facts(read_text(path, MAX_BYTES), str(path), vocabulary)
 
 
-def read_text(path: Path, limit: int, form: str = _FORM) -> str:
+def read_text(path: Path | str, limit: int, form: str = _FORM) -> str:
     """The text of a regular UTF-8 file of at most ``limit`` bytes, else a clear error; ``form``
     says what is expected of the file."""
     where = Location(str(path))
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-            raise _error("MM102", f"this is {kind}", where, f"name a file: {form}")
-        if status.st_size > limit:
-            message = f"the file has {status.st_size:,} bytes; at most {limit:,} are read"
-            raise _error("MM103", message, where, "split it into several files")
-        raw = path.read_bytes()
+        size = os.stat(path).st_size
+        raw = read_regular(path, limit) if size <= limit else b""
+    except NotRegularError as error:
+        raise _error("MM102", str(error.strerror), where, f"name a file: {form}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         hint = "check the path" if isinstance(error, FileNotFoundError) else "check its permissions"
         raise _error("MM101", f"cannot read the file: {reason}", where, hint) from None
+    if max(size, len(raw)) > limit:  # it may have grown meanwhile, or not tell its size
+        message = f"the file has {max(size, len(raw)):,} bytes; at most {limit:,} are read"
+        raise _error("MM103", message, where, "split it into several files")
     return decode(raw, where, form)
 
 
@@ -111,6 +116,9 @@ def strict_json(text: str, name: str) -> Any:
             Location(name, 1, 1),
             f'write {{"schema": "{SCHEMA}", "facts": []}}',
         )
+    if _containers(text) > MAX_CONTAINERS:
+        message = f"more than {MAX_CONTAINERS:,} objects and lists"
+        raise _error("MM103", message, Location(name), "split it into several files")
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
@@ -136,6 +144,15 @@ def strict_json(text: str, name: str) -> Any:
         reason = "nested too deep" if deep else "a number with thousands of digits"
         hint = "a fact is flat: one object with plain values"
         raise _error("MM109", f"not usable as JSON: {reason}", Location(name), hint) from None
+
+
+def _containers(text: str) -> int:
+    """The number of objects and lists, before any is built: each takes many times the memory of its
+    two characters. Braces in texts are taken off only where there are many."""
+    count = text.count("{") + text.count("[")
+    if count > MAX_CONTAINERS:
+        count = len(re.findall(_TEXT_OR_START, text)) - len(re.findall(_TEXT, text))
+    return count
 
 
 class _DuplicateKeyError(Exception):

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from .fact import Fact, Provenance, Value
+from .lazy import LazyMapping
 from .problems import Location, ModelMedicError, Problem, did_you_mean, excerpt
+from .records import NamedTuple
 
 MAX_STRING = 4_096
 MAX_TEXT = 65_536
@@ -38,20 +40,29 @@ class Attribute(NamedTuple):
     secret: bool = False
     ask: str = ""
 
-    def problem(self, value: Any) -> tuple[str, str] | None:
-        """What is wrong with ``value`` (message, hint), or None."""
+    def problem(self, value: Any, item: Mapping[str, Any] | None = None) -> tuple[str, str] | None:
+        """What is wrong with ``value`` (message, hint), or None. The other attributes of ``item``
+        may say that it is a secret: then it is not quoted."""
         wrong = _type_problem(self.type, value)
         if wrong:
-            return f"{self.name!r} must be {wrong}, not {excerpt(value)}", ""
+            return f"{self.name!r} must be {wrong}, not {excerpt(self._shown(value, item))}", ""
         if self.values is not None and value not in self.values:
             hint = did_you_mean(str(value), self.values) or f"one of: {', '.join(self.values)}"
-            return f"{self.name!r} cannot be {excerpt(value)}", hint[:400]
+            return f"{self.name!r} cannot be {excerpt(self._shown(value, item))}", hint[:400]
         if isinstance(value, (int, float)) and not isinstance(value, bool):
+            limit = ""
             if self.minimum is not None and value < self.minimum:
-                return f"{self.name!r} must be at least {self.minimum:g}, not {value!r}", ""
-            if self.maximum is not None and value > self.maximum:
-                return f"{self.name!r} must be at most {self.maximum:g}, not {value!r}", ""
+                limit = f"at least {self.minimum:g}"
+            elif self.maximum is not None and value > self.maximum:
+                limit = f"at most {self.maximum:g}"
+            if limit:
+                return f"{self.name!r} must be {limit}, not {self._shown(value, item)!r}", ""
         return None
+
+    def _shown(self, value: Any, item: Mapping[str, Any] | None) -> Any:
+        from .redaction.masking import masked_value
+
+        return masked_value(self.name, value, item or {})
 
 
 class Kind(NamedTuple):
@@ -100,17 +111,20 @@ class Question(NamedTuple):
 
 
 class Vocabulary(NamedTuple):
-    """All kinds, probes and questions, by name."""
+    """All kinds, probes and questions, by name. ``derived`` names the kinds that only rules make,
+    ``defaults`` holds the default attribute values by kind."""
 
     kinds: Mapping[str, Kind]
     probes: Mapping[str, Probe]
     questions: Mapping[str, Question]
+    derived: frozenset[str]
+    defaults: Mapping[str, Mapping[str, Value]]
 
     @staticmethod
     def from_plain(plain: Mapping[str, Any]) -> Vocabulary:
         """Build from the compiled form (see :func:`.declarations.load_vocabulary`)."""
         return Vocabulary(
-            {name: _kind(name, kind) for name, kind in plain["kinds"].items()},
+            LazyMapping(plain["kinds"], _kind),
             {
                 name: Probe(name, **{**probe, "gathers": tuple(probe.get("gathers", ()))})
                 for name, probe in plain["probes"].items()
@@ -119,6 +133,8 @@ class Vocabulary(NamedTuple):
                 name: Question(name, **{**q, "where": tuple(sorted(q.get("where", {}).items()))})
                 for name, q in plain["questions"].items()
             },
+            frozenset(plain["derived"]),
+            plain["defaults"],
         )
 
     def fact(self, kind: str, provenance: Iterable[Provenance] = (), **values: Value) -> Fact:
@@ -182,7 +198,7 @@ def _attribute_problems(kind: Kind, item: Mapping[str, Any], where: Location) ->
             hint = did_you_mean(name, kind.attributes) or f"{kind.name} has: {known}"
             message = f"{kind.name} has no attribute {excerpt(name)}"
             problems.append(Problem("MM114", message, where, hint))
-        elif wrong := attribute.problem(value):
+        elif wrong := attribute.problem(value, item):
             hint = wrong[1] or f"`diagnose facts {kind.name}` describes its attributes"
             problems.append(Problem("MM115", f"{kind.name}: {wrong[0]}", where, hint))
     for attribute in kind.attributes.values():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+from .records import NamedTuple
 
 
 class Location(NamedTuple):
@@ -56,7 +57,16 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
 
 
 def excerpt(text: object, limit: int = 60) -> str:
-    """A short, printable rendering of a value from an untrusted input."""
-    shown = text if isinstance(text, str) else repr(text)
+    """A short, printable rendering of a value from an untrusted input, without credentials: cut
+    short, they could not be recognised any more."""
+    from .redaction.masking import masked
+
+    shown = masked(text if isinstance(text, str) else repr(text))
     shown = shown if len(shown) <= limit else shown[: limit - 3] + "..."
     return ascii(shown)
+
+
+def shortened(text: str, limit: int = 500) -> str:
+    """A message that names parts of an untrusted input, with its middle left out if it is long."""
+    half = limit // 2
+    return text if len(text) <= limit else f"{text[:half]} ... {text[-half:]}"

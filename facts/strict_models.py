@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from .problems import Problem, did_you_mean, excerpt
+from .problems import Problem, did_you_mean, excerpt, shortened
 from .strict_yaml import Document, Path
 
+MAX_PROBLEMS = 100  # of one file
 _CODE = re.compile(r"MM[0-9]{3}")
 _NUMBER = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
 _YES_NO = frozenset({"yes", "no", "on", "off", "y", "n"})
@@ -35,7 +36,11 @@ def check(document: Document, model: type[Model], code: str) -> tuple[Model | No
     try:
         return model.model_validate(document.data), []
     except ValidationError as error:
-        found = [_problem(document, model, code, item) for item in error.errors()]
+        items = error.errors()
+        found = [_problem(document, model, code, item) for item in items[:MAX_PROBLEMS]]
+        if len(items) > MAX_PROBLEMS:
+            message = f"{len(items) - MAX_PROBLEMS:,} more problems in this file"
+            found.append(Problem(code, message, document.where(), "solve the ones above first"))
         return None, list(dict.fromkeys(found))
 
 
@@ -55,7 +60,7 @@ def _problem(document: Document, model: type[BaseModel], code: str, item: Any) -
     if kind == "extra_forbidden":
         hint = did_you_mean(name, _all_fields(model) - {name}) or hint
     own = _CODE.fullmatch(kind)  # a check of ours that has a code of its own
-    return Problem(kind if own else code, message, document.where(path), hint)
+    return Problem(kind if own else code, shortened(message), document.where(path), hint)
 
 
 def _trap(kind: str, value: Any) -> str:

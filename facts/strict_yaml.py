@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from .problems import Location, ModelMedicError, Problem
+from .problems import Location, ModelMedicError, Problem, shortened
 
 MAX_BYTES = 8_000_000
 MAX_DEPTH = 40
@@ -217,4 +217,4 @@ def _mark(event: Any) -> int:
 def _error(
     code: str, message: str, path: str, line: int, column: int, hint: str = ""
 ) -> ModelMedicError:
-    return ModelMedicError(Problem(code, message, Location(path, line, column), hint))
+    return ModelMedicError(Problem(code, shortened(message), Location(path, line, column), hint))

@@ -7,7 +7,6 @@ probes are imported when they are needed, in the order of the table; the first t
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ..facts.kinds import Vocabulary
 from ..facts.problems import Location, ModelMedicError, Problem
+from ..facts.regular_files import NotRegularError, open_regular
 from .outcome import Outcome
 
 HEAD = 65_536
@@ -108,8 +108,10 @@ def find_units(paths: Sequence[Path]) -> tuple[list[Unit], list[Problem]]:
         if artefact.name in together:
             found.append(Unit(artefact, tuple(together[artefact.name])))
     read = {each for unit in found for path in unit.paths for each in (path, *path.parents)}
+    places = [Path(problem.where.path) for problem in problems if problem.where]
+    told = {each for place in places for each in (place, *place.parents)}
     for path in paths:
-        if path.is_dir() and path not in read:
+        if os.path.isdir(path) and path not in read | told:
             message = "nothing in this folder is an artefact that is known"
             problems.append(Problem("MM406", message, Location(str(path)), _known_artefacts()))
     return found, problems
@@ -191,7 +193,7 @@ def _walk(paths: Sequence[Path], problems: list[Problem]) -> Iterator[tuple[Arte
             message = f"more than {MAX_FILES} files; the rest is left out"
             problems.append(Problem("MM404", message, Location(str(path)), "name a smaller folder"))
             return
-        if path.is_dir():
+        if os.path.isdir(path):
             if artefact := _of_folder(path):
                 yield artefact, path
             continue
@@ -207,10 +209,10 @@ def _walk(paths: Sequence[Path], problems: list[Problem]) -> Iterator[tuple[Arte
 def _files(paths: Sequence[Path], problems: list[Problem]) -> Iterator[tuple[Path, bool]]:
     """Every folder and file, sorted; ``named`` ones were given, not found."""
     for path in paths:
-        if not path.exists():
+        if not os.path.lexists(path):
             problems.append(Problem("MM403", "there is no such file or folder", Location(str(path)),
                                     "check the path"))  # fmt: skip
-        elif path.is_dir():
+        elif os.path.isdir(path):
             yield from ((found, False) for found in _below(path, 0, problems))
         else:
             yield path, True
@@ -220,15 +222,12 @@ def _below(
     folder: Path, depth: int, problems: list[Problem], inherited: tuple[str, ...] = ()
 ) -> Iterator[Path]:
     """``inherited`` are the claims of the folders above, relative to this one."""
+    entries = _entries(folder, problems, told=bool(inherited))
+    if entries is None:
+        return
     yield folder
     artefact = _of_folder(folder)
     claims = inherited + (artefact.claims if artefact else ())
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError as error:
-        message = f"cannot read the folder: {error.strerror}"
-        problems.append(Problem("MM403", message, Location(str(folder)), "check its permissions"))
-        return
     for entry in entries:
         if entry.is_symlink():
             continue
@@ -243,13 +242,29 @@ def _below(
             yield Path(entry.path)
 
 
+def _entries(folder: Path, problems: list[Problem], *, told: bool) -> list[os.DirEntry[str]] | None:
+    """What is in the folder, sorted; None where it may not be listed and entered. ``told`` says
+    that the probe of a folder above tells what is lost by that."""
+    reason = "Permission denied"
+    try:
+        if os.access(folder, os.R_OK | os.X_OK):
+            return sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        reason = error.strerror or str(error)
+    if not told:
+        message = f"cannot read the folder: {reason}; nothing of what is in it is known"
+        hint = "give yourself the right to read it: chmod u+rx FOLDER"
+        problems.append(Problem("MM403", message, Location(str(folder)), hint))
+    return None
+
+
 def _claimed(name: str, claims: Sequence[str]) -> bool:
     return any(name.endswith(c[1:]) if c.startswith("*") else name == c for c in claims)
 
 
 def _of_folder(path: Path) -> Artefact | None:
     rows = (a for a in TABLE if a.folder)
-    return next((a for a in rows if _function(a.recogniser)(path, b"")), None)
+    return next((a for a in rows if _fits(a, path, b"")), None)
 
 
 def _of_file(path: Path, head: bytes) -> Artefact | None:
@@ -257,7 +272,14 @@ def _of_file(path: Path, head: bytes) -> Artefact | None:
     if head.startswith(_GZIP):
         head = _unpacked(head)
         rows = [a for a in rows if a.name in _READ_PACKED]
-    return next((a for a in rows if _function(a.recogniser)(path, head)), None)
+    return next((a for a in rows if _fits(a, path, head)), None)
+
+
+def _fits(artefact: Artefact, path: Path, head: bytes) -> bool:
+    try:
+        return bool(_function(artefact.recogniser)(path, head))
+    except OSError:  # what may not be read cannot be recognised
+        return False
 
 
 def _unpacked(head: bytes) -> bytes:
@@ -273,13 +295,13 @@ def _unpacked(head: bytes) -> bytes:
 def _head(path: Path, named: bool, problems: list[Problem]) -> bytes | None:
     """The start of a regular file that is not empty."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            if named:
-                problems.append(Problem("MM403", "this is no regular file", Location(str(path)),
-                                        "give a file or folder"))  # fmt: skip
-            return None
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(HEAD)
+    except NotRegularError as error:
+        if named:
+            problems.append(Problem("MM403", str(error.strerror), Location(str(path)),
+                                    "give a file or folder"))  # fmt: skip
+        return None
     except OSError as error:
         message = f"cannot read the file: {error.strerror}"
         problems.append(Problem("MM403", message, Location(str(path)), "check its permissions"))

@@ -9,8 +9,6 @@ at all, MM441 a line cannot be used, MM442 a part was left out because of a boun
 from __future__ import annotations
 
 import json
-import os
-import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from ..facts.problems import Location, ModelMedicError, Problem, excerpt
+from ..facts.regular_files import open_regular
 
 # A line beyond this is skipped without being kept in memory.
 MAX_LINE_BYTES = 8_000_000
@@ -70,7 +69,7 @@ def read_lines(path: Path, max_bytes: int, ending: Ending | None = None) -> Iter
 
 @contextmanager
 def _open(path: Path) -> Iterator[BinaryIO]:
-    with _open_raw(path) as file:
+    with open_regular(path) as file:
         packed = file.read(2) == _GZIP
         file.seek(0)
         if not packed:
@@ -80,16 +79,6 @@ def _open(path: Path) -> Iterator[BinaryIO]:
 
         with gzip.GzipFile(fileobj=file) as unpacked:
             yield cast(BinaryIO, unpacked)
-
-
-def _open_raw(path: Path) -> BinaryIO:
-    # O_NONBLOCK: opening a named pipe must not wait for a writer.
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
-    file = os.fdopen(handle, "rb")
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        file.close()
-        raise OSError(0, "it is not a regular file")
-    return file
 
 
 def _lines(file: BinaryIO, max_bytes: int, ending: Ending) -> Iterator[Line]:

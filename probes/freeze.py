@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..facts.problems import Location, ModelMedicError, Problem, excerpt
+from ..facts.regular_files import read_regular
 from .lock_files import json_packages, toml_packages
 from .package_lists import Entry, normal_name, read_line
 
@@ -37,15 +37,12 @@ def read_listing(path: Path) -> Listing:
     """Read a file. Raises :class:`ModelMedicError` (MM430) where it cannot be read at all."""
     where = Location(str(path))
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise _error("this is not a regular file", where)
-        if status.st_size > MAX_BYTES:
-            raise _error(f"the file has more than {MAX_BYTES:,} bytes", where)
-        raw = path.read_bytes()
+        raw = read_regular(path, MAX_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _error(f"cannot read the file: {reason}", where) from None
+    if len(raw) > MAX_BYTES:
+        raise _error(f"the file has more than {MAX_BYTES:,} bytes", where)
     if b"\0" in raw[:65_536] and not raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise _error("this is no text", where)
     # PowerShell writes `pip freeze > x.txt` in UTF-16.

@@ -22,7 +22,7 @@ def toml_packages(text: str) -> tuple[list[Entry], str, int]:
 
     try:
         data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number with thousands of digits
         place = _PLACE.search(str(error))
         return list(_lines(text)), f"not valid TOML: {error}"[:200], int(place[1]) if place else 0
     for key in ("package", "packages"):

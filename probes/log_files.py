@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from ..facts.problems import Location, Problem
+from ..facts.regular_files import open_regular
 
 CHUNK = 4 << 20
 # Bytes of all files together, unpacked: a packed file can be a thousand times its size.
@@ -195,12 +195,7 @@ class LogStream:
 
 def _open(path: Path) -> IO[bytes]:
     """The unpacked bytes of a regular file; packed ones are known by their first bytes."""
-    # Opening a pipe would wait for its writer.
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-        raise ValueError(f"this is {kind}")
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         head = file.read(6)
     opener = _opener(head)
     return cast(IO[bytes], opener(os.fspath(path), "rb")) if opener else open(path, "rb", 0)

@@ -157,7 +157,10 @@ class _Scanner:
                           responses=answer)  # fmt: skip
         if record.traceback:
             inner = [Line(line.number, text) for text in record.traceback.splitlines()]
-            at = next(i for i, each in enumerate(inner) if starts_traceback(each.text))
+            # Where the head of the traceback is cut off, nothing more can be read from it.
+            at = next((i for i, each in enumerate(inner) if starts_traceback(each.text)), None)
+            if at is None:
+                return
             for each in read_chain(inner, at, begins_message)[0]:
                 yield Message(each.text, line.number, "traceback", _ERROR,
                               each.exception, each.module, each.chain, file=each.file,

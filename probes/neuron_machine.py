@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..facts.problems import Location, ModelMedicError, excerpt
+from ..facts.regular_files import read_regular
 from .outcome import Collector
 
 SYSTEM_PACKAGES = ("aws-neuronx-dkms", "aws-neuronx-runtime-lib", "aws-neuronx-collectives",
@@ -150,8 +151,7 @@ def _field(block: str, name: str) -> str:
 
 def _text(path: Path) -> str | None:
     try:
-        with path.open("rb") as file:
-            return file.read(MAX_STATUS_BYTES).decode("utf-8", "replace")
+        return read_regular(path, MAX_STATUS_BYTES)[:MAX_STATUS_BYTES].decode("utf-8", "replace")
     except (OSError, ValueError):
         return None
 

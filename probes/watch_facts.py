@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..facts.kinds import Vocabulary
 from ..facts.problems import Location
+from ..facts.regular_files import read_regular
 from .outcome import Collector, Outcome
 from .profile_stacks import Stack, StackFrame, state_of, work_of
 
@@ -52,8 +53,7 @@ def gather_watch(path: Path | str, vocabulary: Vocabulary) -> Outcome:
 def read_record(path: Path) -> Record | None:
     """The record in a file, or None. Broken lines are left out: the job may have been killed."""
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES)
+        raw = read_regular(path, MAX_BYTES)[:MAX_BYTES]
     except (OSError, ValueError):
         return None
     lines = [_object(line) for line in raw.split(b"\n")]

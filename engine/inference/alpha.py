@@ -7,9 +7,10 @@ match of an expression contains. So the cost of a fact follows its matches, not 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...facts import Fact, Value
+from ...facts.records import NamedTuple
 from ..identity import identity
 from ..ir import Program
 from ..operators import FactCheck, compile_contradiction, values_of

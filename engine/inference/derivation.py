@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ...facts import Fact, Value
+from ...facts.records import NamedTuple
 from ..ir import Conclusion, Rule
 from .working_memory import WorkingMemory
 

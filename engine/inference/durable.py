@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 
 from ...facts import Fact
 from ...facts.fact import canonical
+from ...facts.lazy import cached_property
 from ..ir import Program
 from .alpha import AlphaLayer, Defaults
 from .derivation import MAX_FIRINGS, Derivation, Firing, firing_order
+from .durable_engine import load_engine
 from .mark_network import MarkNetwork, MarkSession, Shape
 from .run import Run
 from .slots import RulePlan, plan_rule
@@ -19,8 +21,8 @@ MAX_ACTIVATIONS = 1_000_000
 
 
 class DurableBackend:
-    """Evaluates a program on a mark network. Raises ``NetworkUnavailable`` where durable-rules
-    cannot be imported."""
+    """Evaluates a program on a mark network, which is made when there is first something to join.
+    Raises ``NetworkUnavailable`` where durable-rules cannot be imported."""
 
     name = "durable"
 
@@ -37,8 +39,9 @@ class DurableBackend:
         self.first_watch = program.network.first_watch
         self.plans: dict[int, RulePlan] = {}
         self._derivable = {key.partition(" ")[0] for key in program.network.concluding}
-        shapes = [Shape(*shape) for shape in program.network.shapes]
-        self._network = (network or _durable_network)(shapes) if shapes else None
+        if network is None:
+            load_engine()
+        self._new_network = network or _durable_network
 
     def plan(self, index: int) -> RulePlan:
         """The slots of a rule; planned when the rule is first needed."""
@@ -50,10 +53,12 @@ class DurableBackend:
     def _grows(self, pattern: int) -> bool:
         return self.program.patterns[pattern].kind in self._derivable
 
+    @cached_property
+    def _network(self) -> MarkNetwork:
+        return self._new_network([Shape(*shape) for shape in self.program.network.shapes])
+
     def open_session(self) -> MarkSession:
-        """A session of the network. Only a program without rules has no network."""
-        if self._network is None:
-            raise ValueError("a program without rules has nothing to join")
+        """A session of the network."""
         return self._network.session()
 
     def derive(self, facts: Sequence[Fact], memory: WorkingMemory | None = None) -> Derivation:

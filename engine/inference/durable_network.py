@@ -9,35 +9,21 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from importlib import import_module
 from queue import Empty, SimpleQueue
-from typing import cast
 
-from .durable_session import DurableSession, EngineModule
+from .durable_engine import load_engine
+from .durable_session import DurableSession
 from .identities import LAST_MARK_ID, SESSION_IDS
 from .mark_network import (
     DEFAULT_FIRING_BUDGET,
     DEFAULT_MARK_LIMIT,
     NetworkError,
-    NetworkUnavailable,
     SessionClosed,
     SessionLimitExceeded,
     Shape,
     ShapeError,
 )
 from .network_definition import SlotPlan, compile_shapes
-
-
-def load_engine() -> EngineModule:
-    """Import the extension module. Raises `NetworkUnavailable` where it is missing or broken."""
-    try:
-        return cast(EngineModule, import_module("durable_rules_engine"))
-    except ImportError as error:
-        raise NetworkUnavailable(
-            f"the durable-rules engine cannot be imported ({error}). It ships as source only, so"
-            " installing it needs a C compiler (pip install durable_rules==2.0.28), and it does"
-            " not import on Python 3.13 and later. The reference evaluator gives the same results."
-        ) from error
 
 
 class DurableNetwork:

@@ -21,7 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from ...facts.records import NamedTuple
 
 MAX_SLOTS = 8
 """Slots of one shape, positive and negated together."""

@@ -6,9 +6,11 @@ With it a run decodes only the rules and patterns that its facts touch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...facts import Value
+from ...facts.lazy import LazyMapping
+from ...facts.records import NamedTuple
 from ..identity import identity
 
 Signal = tuple[str, int]
@@ -79,25 +81,23 @@ def to_plain(index: NetworkIndex) -> dict[str, Any]:
 
 def from_plain(plain: Mapping[str, Any]) -> NetworkIndex:
     """Rebuild; raises ValueError, TypeError or KeyError on other data."""
-    alpha = {
-        kind: AlphaTable(
-            general,
-            {
-                attribute: {identity(value): numbers for value, numbers in values}
-                for attribute, values in tables
-            },
-            dict(texts),
-        )
-        for kind, (general, tables, texts) in plain["alpha"].items()
-    }
     return NetworkIndex(
         [(p, n, tuple((a, b, c, d) for a, b, c, d in joins)) for p, n, joins in plain["shapes"]],
         plain["rule_shapes"],
         {(mode, p): rules for mode, p, rules in plain["first_watch"]},
         plain["always_ready"],
-        alpha,
+        LazyMapping(plain["alpha"], _table),
         frozenset(plain["blocking"]),
         frozenset(plain["refutable"]),
         plain["concluding"],
         {(mode, p): rules for mode, p, rules in plain["uses"]},
     )
+
+
+def _table(_kind: str, plain: Any) -> AlphaTable:
+    general, tables, texts = plain
+    by_value = {
+        attribute: {identity(value): numbers for value, numbers in values}
+        for attribute, values in tables
+    }
+    return AlphaTable(general, by_value, dict(texts))

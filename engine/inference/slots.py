@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from ...facts import Fact, Value
+from ...facts.records import NamedTuple
 from ..identity import identity
 from ..ir import Conclusion, Pattern, Rule, Test
 from .derivation import conclude

@@ -13,7 +13,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from .durable_network import DurableNetwork, load_engine
+from .durable_engine import load_engine
+from .durable_network import DurableNetwork
 from .mark_network import MAX_PORTS, Mark, NetworkError, Shape, ShapeError
 from .network_definition import compile_shapes
 

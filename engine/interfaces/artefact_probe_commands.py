@@ -35,9 +35,13 @@ PATH_PROBES = (
 )
 
 
+# The probe says what is lost where a path may not be read.
+_ANY_PATH = click.Path(path_type=Path, readable=False)
+
+
 def _add(entry: PathProbe) -> None:
     @probe.command(entry.name, help=entry.help)
-    @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+    @click.argument("paths", nargs=-1, required=True, type=_ANY_PATH)
     @TARGET
     @DEBUG
     def run(

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from ...facts import ModelMedicError, Problem
+from ...facts.records import NamedTuple
 from ...facts.redaction import Redacted, Redactor
 
 T = TypeVar("T")
@@ -85,6 +85,7 @@ def _salt() -> bytes:
 
 def _read(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="ascii").strip()
+        with open(path, encoding="ascii") as file:
+            return file.read().strip()
     except (OSError, ValueError):
         return ""

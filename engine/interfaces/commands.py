@@ -11,7 +11,7 @@ import click
 from ..knowledge_base import VERSION
 from . import output
 from .fast_lane import Request, run
-from .options import FAIL_ON_CHOICE, common, common_answer, facts_option
+from .options import FAIL_ON_CHOICE, baseline_options, common, common_answer, facts_option
 from .setup import load_base, load_doctor, load_facts, read_stdin
 
 
@@ -31,6 +31,7 @@ from .setup import load_base, load_doctor, load_facts, read_stdin
 @click.option("--accessible", is_flag=True, help="Consultation in plain lines.")
 @click.option("--resume", is_flag=True, help="Go on with the last consultation.")
 @click.option("--vi", is_flag=True, help="Consultation with the keys of vi.")
+@baseline_options
 @common
 @click.version_option(VERSION, prog_name="modelmedic")
 @click.pass_context
@@ -43,6 +44,8 @@ def cli(
     accessible: bool,
     resume: bool,
     vi: bool,
+    baseline: Path | None,
+    today: str,
     overlays: Sequence[str],
     engine: str,
     format_: str,
@@ -73,7 +76,8 @@ def cli(
             )
         click.echo(context.get_help(), err=True)
         raise click.UsageError("nothing to diagnose: give --facts FILE, or a command")
-    return run(Request(tuple(files), fail_on, verbose, tuple(overlays), engine, format_, target))
+    chosen = (tuple(files), fail_on, verbose, tuple(overlays), engine, format_, target)
+    return run(Request(*chosen, baseline, today))
 
 
 @cli.command()
@@ -233,17 +237,25 @@ def _known(name: str, ids: Collection[str], what: str) -> None:
 def _register() -> None:
     """Groups in their own modules; imported with the command line, still without heavy packages."""
     from . import artefact_probe_commands  # noqa: F401 - adds to the probe group
+    from .baseline_command import baseline
     from .bulk.command import bulk
     from .inspect_command import inspect
     from .kb import kb
+    from .mcp.command import mcp
     from .probe_commands import probe
+    from .report_commands import diff, replay, report
     from .watch_command import watch
 
+    cli.add_command(baseline)
     cli.add_command(bulk)
     cli.add_command(inspect)
     cli.add_command(watch)
     cli.add_command(kb)
+    cli.add_command(mcp)
     cli.add_command(probe)
+    cli.add_command(report)
+    cli.add_command(diff)
+    cli.add_command(replay)
 
 
 _register()

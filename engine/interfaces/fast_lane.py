@@ -8,10 +8,13 @@ the messages.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from ...facts.records import NamedTuple
 from .formats import FORMATS as REPORT_FORMATS
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FORMATS = tuple(REPORT_FORMATS)
 FAIL_ON = ("info", "warning", "error", "blocker", "never")
@@ -28,6 +31,8 @@ class Request(NamedTuple):
     engine: Any = "auto"
     format_: str = "text"
     target: Path | None = None
+    baseline: Path | None = None
+    today: str = ""
 
 
 _LONG = {"-f": "--format", "-o": "--output", "-v": "--verbose"}
@@ -44,6 +49,8 @@ def recognise(arguments: Sequence[str]) -> Request | None:
         value = "" if name == "--verbose" else next(rest, None) if name in _VALUED else None
         if value is None or value.startswith("-") or value not in _CHOICES.get(name, (value,)):
             return None
+        if name == "--kb" and value.startswith("pack:"):
+            return None
         given.setdefault(name, []).append(value)
     if "--facts" not in given:
         return None
@@ -55,8 +62,14 @@ def recognise(arguments: Sequence[str]) -> Request | None:
         tuple(given.get("--kb", ())),
         last.get("--engine", "auto"),
         last.get("--format", "text"),
-        Path(last["--output"]) if "--output" in last else None,
+        _path(last["--output"]) if "--output" in last else None,
     )
+
+
+def _path(text: str) -> Path:
+    from pathlib import Path  # as slow to import as ten of our modules
+
+    return Path(text)
 
 
 def run(request: Request) -> int:
@@ -66,6 +79,10 @@ def run(request: Request) -> int:
 
     doctor = load_doctor(request.overlays, request.engine)
     report = doctor.diagnose(load_facts(doctor.base, request.files))
+    if request.baseline is not None:
+        from .baseline_file import with_baseline
+
+        report = with_baseline(report, request.baseline, doctor.base.vocabulary, request.today)
     output.emit_report(
         report, request.format_, request.target, verbose=request.verbose, fail_on=request.fail_on
     )

@@ -10,18 +10,19 @@ import click
 from . import output
 from .inspection import gather
 from .known_inputs import with_known_inputs
-from .options import FAIL_ON_CHOICE, common
+from .options import FAIL_ON_CHOICE, baseline_options, common
 from .setup import load_doctor
 
 
 @click.command("inspect")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
 @click.option("--fail-on", type=FAIL_ON_CHOICE, default="error")
 @click.option("--verbose", "-v", is_flag=True, help="Show everything that is still open.")
 @click.option("--save-facts", type=click.Path(path_type=Path), default=None, metavar="FILE",
               help="Also write the facts that were gathered.")  # fmt: skip
 @click.option("--plots", type=click.Path(path_type=Path), default=None, metavar="DIR",
               help="Write plots of R-ratios and errors (PNG).")  # fmt: skip
+@baseline_options
 @common
 def inspect(
     paths: Sequence[Path],
@@ -29,6 +30,8 @@ def inspect(
     verbose: bool,
     save_facts: Path | None,
     plots: Path | None,
+    baseline: Path | None,
+    today: str,
     overlays: Sequence[str],
     engine: str,
     format_: str,
@@ -40,6 +43,10 @@ def inspect(
     doctor = load_doctor(overlays, engine)
     facts, problems, read = gather(paths, doctor.base.vocabulary)
     report = with_known_inputs(doctor.diagnose(facts, problems))
+    if baseline is not None:
+        from .baseline_file import with_baseline
+
+        report = with_baseline(report, baseline, doctor.base.vocabulary, today)
     if save_facts is not None:
         output.emit_facts(facts, save_facts)
     if plots is not None:

@@ -64,8 +64,10 @@ def _facts_files(
 
 
 def _is_facts_file(path: Path) -> bool:
+    from ...facts.regular_files import open_regular
+
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return b'"modelmedic/facts/' in file.read(4096)
     except OSError:
         return False

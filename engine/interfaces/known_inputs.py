@@ -24,16 +24,14 @@ def with_known_inputs(report: Report) -> Report:
     if not known:
         return report
     diagnoses = tuple(
-        d._replace(actions=tuple(_filled(action, known) for action in d.actions))
+        d._replace(actions=tuple(_with_command(action, known) for action in d.actions))
         for d in report.diagnoses
     )
-    return report._replace(diagnoses=diagnoses)
+    steps = tuple(step._replace(command=_filled(step.command, known)) for step in report.next)
+    return report._replace(diagnoses=diagnoses, next=steps)
 
 
-def _filled(action: Mapping[str, Any], known: Mapping[str, str]) -> Mapping[str, Any]:
-    command = action.get("command")
-    if not command:
-        return action
+def _filled(command: str, known: Mapping[str, str]) -> str:
 
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2]
@@ -43,4 +41,9 @@ def _filled(action: Mapping[str, Any], known: Mapping[str, str]) -> Mapping[str,
             return match[0]
         return known[name] if inside else shlex.quote(known[name])
 
-    return {**action, "command": _VARIABLE.sub(value, command)}
+    return _VARIABLE.sub(value, command)
+
+
+def _with_command(action: Mapping[str, Any], known: Mapping[str, str]) -> Mapping[str, Any]:
+    command = action.get("command")
+    return {**action, "command": _filled(command, known)} if command else action

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
+from ...facts.records import NamedTuple
 from ...facts.redaction import Redacted
 from .border import redacted
 from .safe_text import safe
@@ -69,10 +70,11 @@ def wants_colour() -> bool:
 
 def width_of(stream: TextIO) -> int:
     """Columns to fill: those of the terminal up to a readable width."""
+    if not stream.isatty():
+        return MAX_WIDTH
     import shutil
 
-    columns = shutil.get_terminal_size((MAX_WIDTH, 24)).columns if stream.isatty() else MAX_WIDTH
-    return max(20, min(columns, MAX_WIDTH))
+    return max(20, min(shutil.get_terminal_size((MAX_WIDTH, 24)).columns, MAX_WIDTH))
 
 
 def wrapped(line: Line, width: int) -> list[str]:

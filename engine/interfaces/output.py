@@ -7,8 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...facts import Fact, Location, ModelMedicError, Problem
 from ...facts.redaction import Redacted
@@ -16,6 +15,9 @@ from ..report import SEVERITIES, Report
 from .border import redacted
 from .formats import Document, Failure, render, render_failure
 from .layout import Line, rendered, text_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OK, FINDINGS, BAD_INPUT, BAD_KNOWLEDGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 70, 130
 
@@ -64,9 +66,19 @@ def emit_text(lines: Iterable[Line], target: Path | None = None) -> None:
     _emit_lines(redacted(list(lines)), target)
 
 
+def emit_source(text: str, target: Path | None = None) -> None:
+    """Write text of another language, as it is, to stdout or a file."""
+    _emit(redacted(text), target)
+
+
 def emit_json(plain: Any, target: Path | None = None) -> None:
     """Write one JSON document to stdout or a file."""
     _emit(redacted(plain).map(json_text), target)
+
+
+def emit_document(text: str, target: Path | None = None) -> None:
+    """Write a text of our own making, such as a file to be edited, to stdout or a file."""
+    _emit(redacted(text), target)
 
 
 def emit_facts(facts: Iterable[Fact], target: Path | None = None) -> None:
@@ -84,18 +96,27 @@ def save(text: str | Redacted[str], target: Path) -> None:
     """Write a file whole or not at all; a device or a pipe is written to, never replaced. A plain
     text passes the border first. Raises :class:`ModelMedicError` (MM320)."""
     safe = text if isinstance(text, Redacted) else redacted(text)
+    _save(safe.value.encode("utf-8"), target)
+
+
+def _save(data: bytes, target: Path) -> None:
     try:
         path = target.resolve()
         if path.exists() and not path.is_file():
-            path.write_text(safe.value, encoding="utf-8")
+            path.write_bytes(data)
         else:
-            _replace(path, safe.value)
+            _replace(path, data)
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         hint = "name a file in a folder that you may write to"
         raise ModelMedicError(
             _unwritable("the file", reason, hint, Location(str(target)))
         ) from None
+
+
+def save_bytes(data: Redacted[bytes], target: Path) -> None:
+    """Write a binary file whole or not at all. Raises :class:`ModelMedicError` (MM320)."""
+    _save(data.value, target)
 
 
 def _emit_lines(lines: Redacted[list[Line]], target: Path | None) -> None:
@@ -112,11 +133,11 @@ def _emit(text: Redacted[str], target: Path | None) -> None:
         save(text, target)
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, data: bytes) -> None:
     draft = path.with_name(f".{path.name}-{os.getpid()}")
     try:
-        with draft.open("x", encoding="utf-8") as file:
-            file.write(text)
+        with draft.open("xb") as file:
+            file.write(data)
         if path.exists():
             draft.chmod(stat.S_IMODE(path.stat().st_mode))
         draft.replace(path)

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..report import Diagnosis, Message, NextStep, Report
 from .layout import Line
-from .port_stages import stage_lines
+from .overlay_text import overlay_text
+from .port_stages import Port, port_of, stage_lines
 from .safe_text import one_line
 
 _RISK = {"none": "no risk", "rerun": "costs a rerun", "data-loss": "can lose data"}
@@ -31,11 +32,12 @@ def report_lines(report: Report, *, verbose: bool = False) -> Iterator[Line]:
         for fact_id, fact, _ in report.facts
     }
     shown = {i: f"{text}  [{sources[i]}]" if sources[i] else text for i, text in facts.items()}
-    problems = [d for d in report.diagnoses if d.kind != "benign"]
+    problems = [d for d in report.diagnoses if d.kind != "benign" and not d.accepted]
     top = [d for d in problems if not d.explained_by and d.confidence != "possible"]
     leads = [d for d in problems if not d.explained_by and d.confidence == "possible"]
-    if stages := list(stage_lines(report)):
-        yield from (*stages, Line())
+    port = port_of(report)
+    if port:
+        yield from (*stage_lines(port), Line())
     yield Line(verdict(report, len(top), len(leads)), style="heading")
     for problem in top:
         yield Line()
@@ -45,11 +47,18 @@ def report_lines(report: Report, *, verbose: bool = False) -> Iterator[Line]:
     for problem in orphans:
         yield Line()
         yield from diagnosis_lines(problem, report, shown)
-    yield from _benign(report)
-    yield from _ruled_out(report, shown)
+    yield from _accepted(report)
+    yield from _benign(report, port, verbose)
+    yield from _ruled_out(report, shown, verbose)
     yield from _open(report, verbose)
-    yield from next_lines(report.next)
+    if port:  # what comes next stands above
+        steps = [step for step in report.next if step.type != "action"]
+        yield from next_lines(steps, "To find out more:")
+    else:
+        yield from next_lines(report.next)
     yield from _errors(report)
+    yield from _notes(report)
+    yield from _overlays(report)
 
 
 def diagnosis_lines(d: Diagnosis, report: Report, facts: Mapping[str, str]) -> Iterator[Line]:
@@ -111,12 +120,12 @@ def action_lines(
         yield from (Line(item, 4, mark="- ") for item in packet)
 
 
-def next_lines(steps: Sequence[NextStep]) -> Iterator[Line]:
+def next_lines(steps: Sequence[NextStep], heading: str = "Next:") -> Iterator[Line]:
     """The plan."""
     if not steps:
         return
     yield Line()
-    yield Line("Next:", style="heading")
+    yield Line(heading, style="heading")
     for number, step in enumerate(steps, 1):
         yield Line(step.text, 2, mark=f"{number}. ")
         if step.command:
@@ -162,11 +171,16 @@ def verdict(report: Report, count: int, leads: int) -> str:
     """The result in one sentence."""
     if not report.facts:
         return "No facts, so nothing to say."
+    accepted = sum(d.accepted is not None for d in report.diagnoses)
+    besides = f" {accepted} accepted." if accepted else ""
     if count == 0:
-        return f"No problem is proven; {_count(leads, 'lead')}." if leads else "No problem found."
+        where = " in what could be read" if report.errors else ""
+        if leads:
+            return f"No problem is proven{where}; {_count(leads, 'lead')}.{besides}"
+        return f"No {'other ' * bool(accepted)}problem found{where}.{besides}"
     more = f", and {_count(leads, 'lead')}" if leads else ""
     order = ", most important first" if count > 1 else ""
-    return f"{_count(count, 'problem')} found{order}{more}."
+    return f"{_count(count, 'problem')} found{order}{more}.{besides}"
 
 
 def _count(number: int, noun: str) -> str:
@@ -210,30 +224,39 @@ def _reachable(d: Diagnosis, top: Sequence[Diagnosis], every: Sequence[Diagnosis
     return False
 
 
-def _benign(report: Report) -> Iterator[Line]:
-    """What is fine; and where a workflow stands, with the actions that go on from there."""
+def _benign(report: Report, port: Port | None, verbose: bool) -> Iterator[Line]:
+    """What is fine; and where a workflow stands, with the actions that go on from there. Of a port
+    the stages above say that, in one place."""
     benign = [d for d in report.diagnoses if d.kind == "benign"]
-    fine = [d for d in benign if not d.actions]
+    short = port is not None and not verbose
+    if port and port.next and short:
+        benign = [d for d in benign if d.id != port.next.finding]
+    fine = [d for d in benign if short or not d.actions]
     if fine:
         yield Line()
         yield Line("Looked at, and fine:", style="heading")
     for d in fine:
         yield Line(f"{d.title}  ({d.id})", 2, "good", mark="- ")
     for d in benign:
-        if d.actions:
+        if d.actions and not short:
             yield Line()
             yield Line(f"{d.title}  ({d.id})", style="heading")
             yield Line(d.summary, 2)
             yield from action_lines(d.actions, d.packet)
 
 
-def _ruled_out(report: Report, facts: Mapping[str, str]) -> Iterator[Line]:
+def _ruled_out(report: Report, facts: Mapping[str, str], verbose: bool) -> Iterator[Line]:
+    """With the reasons in words, or with the whole derivations."""
     if report.ruled_out:
         yield Line()
         yield Line("Ruled out:", style="heading")
     for item in report.ruled_out:
         yield Line(f"{item.title}  ({item.id})", 2, mark="- ")
-        yield from how_lines(item.because[:2], facts, 4)
+        if verbose:
+            yield from how_lines(item.because, facts, 4)
+            continue
+        for step in item.because[:2]:
+            yield Line(step.get("message") or f"rule {step['rule']}", 4, "dim")
 
 
 def _open(report: Report, verbose: bool) -> Iterator[Line]:
@@ -254,3 +277,37 @@ def _errors(report: Report) -> Iterator[Line]:
         yield Line()
         yield Line("Not everything could be read:", style="warning")
         yield from problem_lines(report.errors)
+
+
+def accepted_text(d: Diagnosis) -> str:
+    """Why a diagnosis is accepted, until when, and by whom."""
+    if d.accepted is None:
+        return ""
+    owner = f", {d.accepted.owner}" if d.accepted.owner else ""
+    return f"{d.accepted.reason} (until {d.accepted.until}{owner})"
+
+
+def _accepted(report: Report) -> Iterator[Line]:
+    """What a baseline accepts: in short, for it does not count."""
+    found = [d for d in report.diagnoses if d.accepted]
+    if found:
+        yield Line()
+        yield Line("Accepted, not counted:", style="heading")
+    for d in found:
+        yield Line(f"{d.title}  ({d.id}, {d.confidence})", 2, mark=f"[{d.severity}] ")
+        yield Line(accepted_text(d), 4, "dim")
+
+
+def _notes(report: Report) -> Iterator[Line]:
+    if report.notes:
+        yield Line()
+        yield Line("Notes:", style="heading")
+        yield from problem_lines(report.notes)
+
+
+def _overlays(report: Report) -> Iterator[Line]:
+    if report.knowledge.get("overlays"):
+        yield Line()
+        yield Line("Knowledge that was laid over the shipped one:", style="heading")
+        for overlay in report.knowledge["overlays"]:
+            yield Line(one_line(overlay_text(overlay)), 2, mark="- ")

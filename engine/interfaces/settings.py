@@ -18,10 +18,10 @@ def parse_setting(text: str, vocabulary: Vocabulary) -> Fact:
         raise _error(text, "it must start with a fact kind")
     kind, *pairs = words
     item: dict[str, Value] = {"kind": kind}
-    for pair in pairs:
+    for number, pair in enumerate(pairs, 2):
         name, equals, value = pair.partition("=")
         if not equals:
-            raise _error(text, f"{excerpt(pair)} is not attribute=value")
+            raise _error(text, f"word {number} is not attribute=value")
         item[name] = _typed(vocabulary, kind, name, value)
     return vocabulary.read(item, Location("--set"), Provenance("what-if"))
 
@@ -45,10 +45,12 @@ def _typed(vocabulary: Vocabulary, kind: str, name: str, value: str) -> Value:
 
 
 def _error(text: str, reason: str) -> ModelMedicError:
+    """Names no value: which of them is secret is not known where the text cannot be read."""
+    kind, equals, _ = text.partition("=")
     return ModelMedicError(
         Problem(
             "MM304",
-            f"cannot read the fact {excerpt(text)}: {reason}",
+            f"cannot read the fact {excerpt(kind + equals + '...' * bool(equals))}: {reason}",
             None,
             "write: kind attribute=value ..., in quotes",
         )

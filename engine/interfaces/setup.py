@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from ...facts import Fact, Location, ModelMedicError, Problem
@@ -19,24 +18,24 @@ MAX_STDIN = 32_000_000
 _XDG_PLATFORMS = ("linux",)
 
 
-def cache_folder() -> Path | None:
+def cache_folder() -> str | None:
     """Where compiled knowledge is kept; ``MODELMEDIC_CACHE`` overrides it, empty means nowhere."""
     chosen = os.environ.get("MODELMEDIC_CACHE")
     if chosen is not None:
-        return Path(chosen) if chosen else None
+        return chosen or None
     return default_cache_folder()
 
 
-def default_cache_folder() -> Path | None:
+def default_cache_folder() -> str | None:
     """The cache folder of this user, or None where there is no home to put it into."""
     if sys.platform in _XDG_PLATFORMS:
         # The same answer as below; importing platformdirs costs a tenth of a whole run.
         base = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
-        return Path(base) / "modelmedic" if os.path.isabs(base) else None
-    from platformdirs import user_cache_path
+        return os.path.join(base, "modelmedic") if os.path.isabs(base) else None
+    from platformdirs import user_cache_dir
 
     try:
-        return user_cache_path("modelmedic", appauthor=False)
+        return user_cache_dir("modelmedic", appauthor=False)
     except (RuntimeError, OSError):
         return None
 
@@ -54,8 +53,7 @@ def load_base(overlays: Sequence[str]) -> KnowledgeBase:
     their silences have ended."""
     if not overlays:
         return KnowledgeBase.load(cache=cache_folder())
-    folders = [Path(folder) for folder in overlays]
-    base = KnowledgeBase.load(folders, cache=cache_folder(), today=today())
+    base = KnowledgeBase.load([_tidy(folder) for folder in overlays], cache=cache_folder(), today=today())
     for overlay in base.overlays:
         for silence in overlay["expired"]:
             ended = f"the silence of {silence['id']} ended on {silence['until']}: it is ignored"
@@ -88,12 +86,22 @@ def load_facts(base: KnowledgeBase, files: Sequence[str]) -> list[Fact]:
                 text = decode(_stdin_bytes(sys.stdin.buffer), Location("<stdin>"))
                 facts.extend(parse_facts(text, "<stdin>", base.vocabulary))
             else:
-                facts.extend(read_facts(Path(name), base.vocabulary))
+                facts.extend(read_facts(_tidy(name), base.vocabulary))
         except ModelMedicError as error:
             problems.extend(error.problems)
     if problems:
         raise ModelMedicError(problems)
     return facts
+
+
+def _tidy(path: str) -> str:
+    """A path as pathlib writes it, whose import takes longer than reading most files."""
+    parts = path.split("/")
+    if os.sep == "/" and path and "." not in parts and "" not in parts[1:]:
+        return path
+    from pathlib import Path
+
+    return str(Path(path))
 
 
 def read_stdin() -> str:

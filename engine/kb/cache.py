@@ -1,98 +1,86 @@
 """Compiled knowledge in the user's cache folder, by content digest.
 
-The file is lines of JSON, never code: a header, the parts that every run needs, then one line for
-each pattern, rule and catalogue entry, which stay text until they are asked for. It is read only if
+The file is lines of JSON, never code: a header, the parts that every run needs, then sections with
+one line for each fact kind, pattern, rule and catalogue entry, which stay text until they are asked
+for. It is read only if
 it is a regular file of this user that nobody else may write, holds the digest asked for, and its
-body has the checksum that it claims; otherwise it counts as absent and is rebuilt.
+body has the checksum that it claims; otherwise it counts as absent and is rebuilt. (The checksum of
+a file that has not changed is not computed again.)
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, BinaryIO
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
+from ...facts.lazy import LazyMapping
 from ..knowledge_base import VERSION
+from .digest_memory import NAME as DIGESTS
+from .digest_memory import DigestMemory, look_at
+from .own_files import open_own, replace_file
 
-FORMAT = 4
-MAX_BYTES = 256_000_000
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMAT = 5
 MAX_HEADER = 1_000
 KEPT = 8
 """So many knowledge bases are kept; the oldest go when a new one is written."""
 
 
-def read(folder: Path, digest: str) -> dict[str, Any] | None:
+def read(folder: Path | str, digest: str, memory: DigestMemory) -> dict[str, Any] | None:
     """The cached knowledge, or None if there is none that can be trusted."""
+    path = _path(folder, digest)
     try:
-        with open_own(_path(folder, digest)) as file:
+        with open_own(path) as file:
+            look = look_at([("", file.fileno())])
             header, body = file.readline(MAX_HEADER), file.read()
-        return _unpack(body) if json.loads(header) == _header(digest, body) else None
+        checksum = memory.digest(path, look, lambda: _checksum(body))
+        return _unpack(body) if json.loads(header) == _header(digest, checksum) else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def open_own(path: Path) -> BinaryIO:
-    """Open a file of ours. Raises OSError if it is anything else, or too large."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # a pipe would wait for a writer
-    file = open(os.open(path, flags), "rb")  # noqa: SIM115 - the caller closes it
-    status = os.fstat(file.fileno())
-    if _own(status) and status.st_size <= MAX_BYTES:
-        return file
-    file.close()
-    raise PermissionError(f"not a file of this user alone: {path}")
-
-
-def write(folder: Path, digest: str, plain: Mapping[str, Any]) -> None:
+def write(folder: Path | str, digest: str, plain: Mapping[str, Any]) -> None:
     """Store; a cache that cannot be written is no error."""
-    body = b"\n".join(_pack(plain))
-    header = _header(digest, body)
+    body = _pack(plain)
+    header = _header(digest, _checksum(body))
     with suppress(OSError):
         replace_file(_path(folder, digest), json.dumps(header).encode() + b"\n" + body)
         _forget_old(folder)
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file in one step, with its folder, for this user alone. Raises OSError."""
-    import tempfile
-
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def forget(folder: Path) -> bool:
+def forget(folder: Path | str) -> bool:
     """Remove everything stored; says whether there was anything that could be removed."""
+    from pathlib import Path
+
     removed = False
-    for path in (*folder.glob("knowledge-*.jsonl"), *folder.glob("documents-*.jsonl")):
-        with suppress(OSError):
-            path.unlink()
-            removed = True
+    for name in ("knowledge-*.jsonl", "documents-*.jsonl", DIGESTS):
+        for path in Path(folder).glob(name):
+            with suppress(OSError):
+                path.unlink()
+                removed = True
     return removed
 
 
-class _Entries(Mapping[str, Any]):
-    """Catalogue entries that stay JSON text until they are asked for: few are, in one run."""
+class _Section(Mapping[str, Any]):
+    """Named lines of JSON, cut and decoded when they are asked for: few are, in one run. The first
+    line holds the names."""
 
-    def __init__(self, lines: dict[str, bytes]) -> None:
-        self._lines = lines
-        self._known: dict[str, Any] = {}
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+
+    @cached_property
+    def _lines(self) -> Mapping[str, bytes]:
+        names, *lines = self._text.split(b"\n")
+        return dict(zip(json.loads(names), lines, strict=True))
 
     def __getitem__(self, name: str) -> Any:
-        known = self._known.get(name)
-        if known is None:
-            known = self._known[name] = json.loads(self._lines[name])
-        return known
+        return json.loads(self._lines[name])
 
     def __contains__(self, name: object) -> bool:
         return name in self._lines
@@ -104,67 +92,78 @@ class _Entries(Mapping[str, Any]):
         return len(self._lines)
 
 
-def _header(digest: str, body: bytes) -> dict[str, Any]:
-    checksum = hashlib.sha256(body).hexdigest()
+def _checksum(body: bytes) -> str:
+    import hashlib  # with OpenSSL; seldom needed, see DigestMemory
+
+    return hashlib.sha256(body).hexdigest()
+
+
+def _header(digest: str, checksum: str) -> dict[str, Any]:
     return {"format": FORMAT, "version": VERSION, "digest": digest, "sha256": checksum}
 
 
-def _pack(plain: Mapping[str, Any]) -> Iterator[bytes]:
-    program, catalogue = plain["program"], plain["catalogue"]
+def _pack(plain: Mapping[str, Any]) -> bytes:
+    program, vocabulary = plain["program"], plain["vocabulary"]
+    sections = {
+        "kinds": _named(vocabulary["kinds"]),
+        "tables": _named(program["index"]["alpha"]),
+        **{part: b"\n".join(map(_line, program[part])) for part in ("patterns", "rules")},
+        **{part: _named(entries) for part, entries in plain["catalogue"].items()},
+    }
     head = {
-        **{part: plain[part] for part in ("vocabulary", "summaries", "overlays", "span")},
-        **{part: program[part] for part in ("aggregates", "strata", "index")},
-        "patterns": len(program["patterns"]),
-        "rules": len(program["rules"]),
-        "catalogue": {part: list(entries) for part, entries in catalogue.items()},
+        "sizes": {name: len(text) for name, text in sections.items()},
+        **{part: plain[part] for part in ("summaries", "overlays", "span")},
+        **{part: program[part] for part in ("aggregates", "strata")},
+        "vocabulary": _without(vocabulary, "kinds"),
+        "index": _without(program["index"], "alpha"),
     }
-    yield _line(head)
-    yield from map(_line, program["patterns"])
-    yield from map(_line, program["rules"])
-    for entries in catalogue.values():
-        yield from map(_line, entries.values())
+    return b"\n".join([_line(head), *sections.values()])
 
 
-def _unpack(body: bytes) -> dict[str, Any] | None:
-    first, *lines = body.split(b"\n")
-    head = json.loads(first)
-    names = [(part, name) for part, known in head["catalogue"].items() for name in known]
-    if len(lines) != head["patterns"] + head["rules"] + len(names):
-        return None
-    end = head["patterns"] + head["rules"]
-    patterns, rules = lines[: head["patterns"]], lines[head["patterns"] : end]
-    entries: dict[str, dict[str, bytes]] = {part: {} for part in head["catalogue"]}
-    for (part, name), line in zip(names, lines[end:], strict=True):
-        entries[part][name] = line
-    catalogue = {part: _Entries(lines) for part, lines in entries.items()}
-    program = {part: head[part] for part in ("aggregates", "strata", "index")}
+def _unpack(body: bytes) -> dict[str, Any]:
+    """Raises ValueError or another error of a lookup where it is not what :func:`_pack` makes."""
+    at = body.index(b"\n")
+    head = json.loads(body[:at])
+    sections = {}
+    for name, size in head["sizes"].items():
+        sections[name] = body[at + 1 : at + 1 + size]
+        at += 1 + size
+    if at != len(body):
+        raise ValueError("sections of other sizes")
+    program = {part: head[part] for part in ("aggregates", "strata")}
+    program |= {part: sections.pop(part).split(b"\n") for part in ("patterns", "rules")}
     return {
-        "vocabulary": head["vocabulary"],
-        "summaries": head["summaries"],
-        "overlays": head["overlays"],
-        "span": head["span"],
-        "program": program | {"patterns": patterns, "rules": rules},
-        "catalogue": catalogue,
+        **{part: head[part] for part in ("summaries", "overlays", "span")},
+        "vocabulary": head["vocabulary"] | {"kinds": _Section(sections.pop("kinds"))},
+        "program": program | {"index": head["index"] | {"alpha": _Section(sections.pop("tables"))}},
+        "catalogue": {name: LazyMapping(_Section(text), _same) for name, text in sections.items()},
     }
+
+
+def _named(plain: Mapping[str, Any]) -> bytes:
+    return b"\n".join([_line(list(plain)), *map(_line, plain.values())])
+
+
+def _without(plain: Mapping[str, Any], part: str) -> dict[str, Any]:
+    return {name: value for name, value in plain.items() if name != part}
+
+
+def _same(_name: str, value: Any) -> Any:
+    return value
 
 
 def _line(plain: Any) -> bytes:
     return json.dumps(plain, ensure_ascii=True, separators=(",", ":")).encode()
 
 
-def _forget_old(folder: Path) -> None:
-    found = sorted(folder.glob("knowledge-*.jsonl"), key=lambda p: p.stat().st_mtime)
+def _forget_old(folder: Path | str) -> None:
+    from pathlib import Path
+
+    found = sorted(Path(folder).glob("knowledge-*.jsonl"), key=lambda p: p.stat().st_mtime)
     for path in found[:-KEPT]:
         path.unlink(missing_ok=True)
 
 
-def _path(folder: Path, digest: str) -> Path:
-    return folder / f"knowledge-{FORMAT}-{digest}.jsonl"
+def _path(folder: Path | str, digest: str) -> str:
+    return os.path.join(folder, f"knowledge-{FORMAT}-{digest}.jsonl")
 
-
-def _own(status: os.stat_result) -> bool:
-    if not stat.S_ISREG(status.st_mode):
-        return False
-    if not hasattr(os, "getuid"):
-        return True
-    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from ...facts import Fact, Location, ModelMedicError, Provenance
+from ...facts import Fact, Location, ModelMedicError, Provenance, Vocabulary
 from ...facts.fact_file import read_facts
-from ..diagnoser import Consultation, Diagnoser
-from ..findings import concluded_facts
-from ..why_not import Way
+from ..diagnoser import Diagnoser
+from ..ir import Literal_, Rule
 from . import entries as e
-from .source import KnowledgeSource
+from .compiler import distinct
+from .forms import RuleDraft
+from .judge import Judge, inner_rules
+from .source import Item, KnowledgeSource
 
 Decode = Callable[[str], Sequence[Fact]]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of one case; ``failures`` is empty if it passed."""
+    """The outcome of one case; ``failures`` is empty if it passed. Further lines of a failure are
+    the conditions that it hangs on, with what was seen."""
 
     name: str
     entry: str
@@ -28,36 +32,67 @@ class Result:
     failures: tuple[str, ...]
 
 
-class CaseRunner:
-    """Runs cases against one diagnoser. ``decode`` turns a pasted text into facts."""
+class Sample(NamedTuple):
+    """A text that a row of an error table must match (``samples``) or not (``near_misses``)."""
 
-    def __init__(self, doctor: Diagnoser, source: KnowledgeSource, decode: Decode) -> None:
+    item: Item
+    part: str
+    index: int
+    text: str
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the row must match."""
+        return self.part == "samples"
+
+    @property
+    def where(self) -> Location:
+        """The place of the text."""
+        return self.item.where(self.part, self.index)
+
+
+class CaseRunner:
+    """Runs cases against one diagnoser. ``decode`` turns a pasted text into facts; ``drafts`` are
+    the compiled rules before they were numbered, to say where a condition stands."""
+
+    def __init__(
+        self,
+        doctor: Diagnoser,
+        source: KnowledgeSource,
+        decode: Decode,
+        drafts: Iterable[RuleDraft] = (),
+    ) -> None:
         self._doctor = doctor
         self._source = source
         self._decode = decode
-        self._rules: dict[str, list[int]] = {}
-        inner = _inner_rules(source)
-        for index, rule in enumerate(doctor.base.program.rules):
-            if rule.id.partition("#")[0] not in inner:
-                self._rules.setdefault(rule.entry, []).append(index)
+        self._drafts = {draft.id: draft for draft in drafts}
+        self._judge = Judge(doctor, inner_rules(source), self._place)
 
     def run(self, only: Callable[[str], bool] = lambda path: True) -> Iterator[Result]:
         """Every case of the files whose name passes ``only``, then samples and near misses."""
         for document, file in self._source.tests:
             if only(document.path):
                 for index, case in enumerate(file.cases):
-                    where = document.where(("cases", index))
-                    yield Result(
-                        case.name, case.entry or "", case.kind, where, tuple(self._case(case))
-                    )
-        for item in self._source.of("error"):
-            if only(item.document.path) and item.entry.status != "deprecated":
-                for part, wanted in (("samples", True), ("near_misses", False)):
-                    for index, text in enumerate(getattr(item.entry, part)):
-                        failures = self._sample(item.id, text, wanted)
-                        yield Result(
-                            text[:80], item.id, part, item.where(part, index), tuple(failures)
-                        )
+                    yield self.case(case, document.where(("cases", index)))
+        for sample in samples(self._source):
+            if only(sample.item.document.path):
+                yield self.sample(sample)
+
+    def case(self, case: e.Case, where: Location) -> Result:
+        """One case."""
+        try:
+            facts = case_facts(case, self._doctor.base.vocabulary)
+        except ModelMedicError as error:
+            failures = [f"bad facts: {error}"]
+        else:
+            failures = list(self._judge.case(case, facts))
+        return Result(case.name, case.entry or "", case.kind, where, tuple(failures))
+
+    def sample(self, sample: Sample) -> Result:
+        """One sample or near miss."""
+        failures = self._judge.sample(sample.item.id, self._decode(sample.text), sample.wanted)
+        name, entry = sample.text[:80], sample.item.id
+        return Result(name, entry, sample.part, sample.where, tuple(failures))
 
     def healthy(self, folder: Path) -> Iterator[Result]:
         """Each healthy fact set of a folder: no problem may be reported."""
@@ -73,108 +108,28 @@ class CaseRunner:
             failures = [f"reports {name} on a healthy set" for name in found]
             yield Result(path.stem, "", "healthy", where, tuple(failures))
 
-    def _case(self, case: e.Case) -> Iterator[str]:
-        vocabulary = self._doctor.base.vocabulary
-        try:
-            facts = [
-                vocabulary.read(item, Location(f"facts[{n}]"), Provenance("test"))
-                for n, item in enumerate(case.facts)
-            ]
-        except ModelMedicError as error:
-            yield f"bad facts: {error}"
-            return
-        consultation = self._doctor.consult(facts)
-        if case.entry is not None:
-            yield from self._entry(case, consultation)
-        yield from self._expectations(case.expect, consultation)
-
-    def _entry(self, case: e.Case, consultation: Consultation) -> Iterator[str]:
-        entry = case.entry or ""
-        if entry in self._doctor.base.catalogue["diagnoses"]:
-            fired = entry in concluded_facts(consultation.facts)[0]
-        else:
-            mine = set(self._rules.get(entry, ()))
-            fired = any(f.rule in mine for f in consultation.derivation.firings)
-        if case.kind == "fires" and not fired:
-            yield f"{entry} does not fire{self._nearest(entry, consultation)}"
-        if case.kind in ("silent", "unknown") and fired:
-            yield f"{entry} fires"
-        elif case.kind == "unknown" and not self._unknown(entry, consultation):
-            yield f"{entry} is contradicted, not unknown{self._nearest(entry, consultation)}"
-
-    def _unknown(self, entry: str, consultation: Consultation) -> bool:
-        """Whether some way to the entry lacks only what is not known."""
-        return any(not way.contradicted for way in self._ways(entry, consultation))
-
-    def _ways(self, entry: str, consultation: Consultation) -> list[Way]:
-        if entry in self._doctor.base.catalogue["diagnoses"]:
-            return consultation.why_not.ways(entry)
-        rules = [self._doctor.base.program.rules[i] for i in self._rules.get(entry, ())]
-        return [consultation.why_not.best_way(rule) for rule in rules]
-
-    def _nearest(self, entry: str, consultation: Consultation) -> str:
-        ways = sorted(self._ways(entry, consultation), key=Way.cost)
-        if not ways:
-            return " (no rule of it was compiled)"
-        gaps = [
-            f"{'contradicted' if g.truth is False else 'unknown'}: {g.text}"
-            + (f" [{'; '.join(map(str, g.facts[:2]))}]" if g.facts else "")
-            for g in ways[0].gaps
-        ]
-        return "; nearest way lacks " + " AND ".join(gaps)
-
-    def _expectations(self, expect: e.Expectation, consultation: Consultation) -> Iterator[str]:
-        holds, out = concluded_facts(consultation.facts)
-        if expect.diagnoses is not None and set(expect.diagnoses) != holds.keys():
-            wanted = set(expect.diagnoses)
-            yield from (f"{name} is missing" for name in sorted(wanted - holds.keys()))
-            yield from (
-                f"{name} is concluded, not expected" for name in sorted(holds.keys() - wanted)
-            )
-        yield from (f"{name} is not concluded" for name in expect.concludes if name not in holds)
-        yield from (f"{name} is concluded" for name in expect.silent if name in holds)
-        yield from (f"{name} is not ruled out" for name in expect.ruled_out if name not in out)
-        yield from (
-            f"{name} is not in conflict"
-            for name in expect.conflicting
-            if name not in holds or name not in out
-        )
-        yield from _underived(expect.derives, consultation.facts)
-        if expect.first is not None:
-            first = next(iter(consultation.report().diagnoses), None)
-            if first is None or first.id != expect.first:
-                yield f"first is {first.id if first else 'nothing'}, not {expect.first}"
-
-    def _sample(self, row: str, text: str, wanted: bool) -> Iterator[str]:
-        facts = self._decode(text)
-        consultation = self._doctor.consult(facts)
-        matched = any(
-            consultation.evaluator.judge(literal, {}).truth is True
-            for index in self._rules.get(row, ())
-            for literal in self._doctor.base.program.rules[index].literals
-            if literal.alias in ("m", "r")
-        )
-        if matched != wanted:
-            read = "; ".join(map(str, facts[:2]))
-            yield f"the row {'does not match' if wanted else 'matches'} (read as: {read})"
+    def _place(self, rule: Rule, literal: Literal_) -> str:
+        """Where a condition stands in its file."""
+        name, _, number = rule.id.partition("#")
+        draft = self._drafts.get(name)
+        if draft is None:
+            return ""
+        at = distinct(draft.alternatives)[int(number or 0)][rule.literals.index(literal)].at
+        return str(draft.item.where(*at)) if at else ""
 
 
-def _inner_rules(source: KnowledgeSource) -> set[str]:
-    """The rules of trees that lead to another node: a tree fires when it reaches a leaf."""
-    found = set()
-    for item in source.of("tree"):
-        found.add(f"{item.id}/")
-        for name, node in item.entry.nodes.items():
-            found |= {
-                f"{item.id}/{name}/{answer}"
-                for answer, branch in node.branches.items()
-                if branch.goto is not None
-            }
-    return found
+def samples(source: KnowledgeSource) -> Iterator[Sample]:
+    """The samples and near misses of all rows in force."""
+    for item in source.of("error"):
+        if item.entry.status != "deprecated":
+            for part in ("samples", "near_misses"):
+                for index, text in enumerate(getattr(item.entry, part)):
+                    yield Sample(item, part, index, text)
 
 
-def _underived(wanted: Iterable[Mapping[str, object]], facts: Sequence[Fact]) -> Iterator[str]:
-    known = [fact.plain() for fact in facts]
-    for item in wanted:
-        if not any(item.items() <= fact.items() for fact in known):
-            yield f"not derived: {dict(item)}"
+def case_facts(case: e.Case, vocabulary: Vocabulary) -> list[Fact]:
+    """The facts of a case. Raises :class:`ModelMedicError` if they break the vocabulary."""
+    return [
+        vocabulary.read(item, Location(f"facts[{n}]"), Provenance("test"))
+        for n, item in enumerate(case.facts)
+    ]

@@ -36,7 +36,12 @@ def _diagnosis(entry: e.Diagnosis) -> dict[str, Any]:
         "explains": list(entry.explains),
         "actions": actions,
         "details": entry.details,
-        "packet": list(entry.packet),
+        "packet": entry.packet_texts,
+        "packet_found_in": {
+            p.item: [[f.fact, dict(f.where)] for f in p.found_in]
+            for p in entry.packet
+            if not isinstance(p, str)
+        },
         "status": entry.status,
     }
 

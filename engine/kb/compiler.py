@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,23 +35,35 @@ def compile_knowledge(source: KnowledgeSource, vocabulary: Vocabulary) -> Compil
     subjects = {i.id: bool(i.entry.subject) for i in source.of("classification")}
     forms = Forms(vocabulary, subjects, exclusions(source.items), problems)
     diagnoses = {item.id for item in source.of("diagnosis")}
-    drafts: list[RuleDraft] = []
-    for item in source.items:
-        before = len(problems)
-        rules = forms.rules(item)
-        if source.silenced or source.tightened:
-            lowering = Lowering(vocabulary, item, subjects)
-            rules = in_force(item, rules, source, lowering)
-            problems.extend(lowering.problems)
-        problems.extend(_reference_problems(item, rules, diagnoses, vocabulary))
-        if len(problems) == before:
-            drafts.extend(rules)
-    program = _Numbering(vocabulary).program(drafts, problems)
+    drafts = [
+        rule for item in source.items for rule in compile_entry(item, source, forms, diagnoses)
+    ]
+    program = number(drafts, vocabulary, problems)
     return Compiled(program, catalogue(source, vocabulary), tuple(problems), tuple(drafts))
 
 
+def compile_entry(
+    item: Item, source: KnowledgeSource, forms: Forms, diagnoses: Collection[str]
+) -> Sequence[RuleDraft]:
+    """The rules of one entry; none where it has problems, which are added to those of ``forms``.
+    ``diagnoses`` are the ids of the catalogue."""
+    before = len(forms.problems)
+    rules = forms.rules(item)
+    if source.silenced or source.tightened:
+        lowering = Lowering(forms.vocabulary, item, forms.subjects)
+        rules = in_force(item, rules, source, lowering)
+        forms.problems.extend(lowering.problems)
+    forms.problems.extend(_reference_problems(item, rules, diagnoses, forms.vocabulary))
+    return rules if len(forms.problems) == before else []
+
+
+def number(drafts: Sequence[RuleDraft], vocabulary: Vocabulary, problems: list[Problem]) -> Program:
+    """The program of some rules; a negation cycle becomes a problem and its rules are dropped."""
+    return _Numbering(vocabulary).program(drafts, problems)
+
+
 def _reference_problems(
-    item: Item, rules: Iterable[RuleDraft], diagnoses: set[str], vocabulary: Vocabulary
+    item: Item, rules: Iterable[RuleDraft], diagnoses: Collection[str], vocabulary: Vocabulary
 ) -> list[Problem]:
     """Unknown diagnoses, unknown derived kinds and unbound variables."""
     problems = []
@@ -153,7 +165,7 @@ class _Numbering:
         flat = [
             (rule, literals, n)
             for rule in sorted(drafts, key=lambda d: d.id)
-            for n, literals in enumerate(_distinct(rule.alternatives))
+            for n, literals in enumerate(distinct(rule.alternatives))
         ]
         try:
             levels = strata([self._dependencies(rule, literals) for rule, literals, _ in flat])
@@ -224,8 +236,21 @@ class _Numbering:
     def _dependencies(self, rule: RuleDraft, literals: Sequence[Draft]) -> Dependencies:
         uses = {p for x in literals if x.mode == "match" for p in _inputs(x)}
         negates = {p for x in literals if x.mode != "match" for p in _inputs(x)}
-        derives = {p for kind, values, _ in rule.effects for p in _predicates(kind, dict(values))}
-        return Dependencies(rule.id, derives, uses, negates)
+        return Dependencies(rule.id, _derived(rule), uses, negates)
+
+
+Predicate = tuple[str, str]
+"""A kind with its discriminating constant: ``?`` for a variable, ``*`` for all of the kind."""
+
+
+def dependencies(rule: RuleDraft) -> tuple[set[Predicate], set[Predicate]]:
+    """What a rule derives, and what it looks at."""
+    literals = (literal for alternative in rule.alternatives for literal in alternative)
+    return _derived(rule), {p for literal in literals for p in _inputs(literal)}
+
+
+def _derived(rule: RuleDraft) -> set[Predicate]:
+    return {p for kind, values, _ in rule.effects for p in _predicates(kind, dict(values))}
 
 
 def _inputs(draft: Draft) -> set[tuple[str, str]]:
@@ -248,7 +273,7 @@ def _discriminator(kind: str) -> str:
     return {"diagnosis": "name", "classified": "classification", "tree_node": "tree"}.get(kind, "")
 
 
-def _distinct(alternatives: Iterable[Sequence[Draft]]) -> list[list[Draft]]:
+def distinct(alternatives: Iterable[Sequence[Draft]]) -> list[list[Draft]]:
     """Alternatives without repeated literals and without repetitions."""
     unique: dict[str, list[Draft]] = {}
     for literals in alternatives:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ...facts.strict_yaml import Document, load
 from ..knowledge_base import VERSION
-from .cache import open_own, replace_file
+from .own_files import open_own, replace_file
 
 FORMAT = 1
 MAX_KEPT = 2_000
@@ -24,8 +24,8 @@ MAX_KEPT = 2_000
 class DocumentCache:
     """Reads YAML like :func:`load`, but a known text only once. Without a folder it keeps none."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._path = folder / f"documents-{FORMAT}.jsonl" if folder else None
+    def __init__(self, folder: Path | str | None) -> None:
+        self._path = Path(folder) / f"documents-{FORMAT}.jsonl" if folder else None
         self._lines = _read(self._path) if self._path else {}
         self._used: dict[bytes, bytes] = {}
         self._new = False

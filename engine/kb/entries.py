@@ -84,6 +84,22 @@ class Action(Strict):
     covers: Covers = []
 
 
+class PacketFact(Strict):
+    """A fact that holds what an escalation needs."""
+
+    fact: str
+    where: dict[str, Scalar] = {}
+
+
+class PacketItem(Strict):
+    """Something to hand over, and the facts in which it can be found."""
+
+    item: str = Field(max_length=300)
+    found_in: list[PacketFact] = Field(
+        min_length=1, description="Any of these is enough; their probes and questions get it."
+    )
+
+
 class Diagnosis(Envelope):
     """An entry of the catalogue of diagnoses."""
 
@@ -93,7 +109,14 @@ class Diagnosis(Envelope):
     explains: list[Id] = Field([], description="Symptoms and effects that this accounts for.")
     actions: list[Action] = []
     details: str = Field("", description="Background shown by `diagnose explain`.")
-    packet: list[str] = Field([], description="What to hand over when this is escalated.")
+    packet: list[str | PacketItem] = Field(
+        [], description="What to hand over when this is escalated; text alone: by hand."
+    )
+
+    @property
+    def packet_texts(self) -> list[str]:
+        """What to hand over, in words."""
+        return [p if isinstance(p, str) else p.item for p in self.packet]
 
 
 class Conclusion(Strict):

@@ -154,5 +154,3 @@ def _spoken(rule: RuleDraft, silenced: set[str]) -> tuple[Any, ...]:
         for kind, values, strength in rule.effects
         if kind != "diagnosis" or not dict(values)["holds"] or dict(values)["name"] not in silenced
     )
-
-

@@ -69,8 +69,8 @@ class Lowering:
         if isinstance(node, c.Pattern):
             return [self.pattern(node, path, positive)]
         if isinstance(node, c.Absent):
-            draft = self.pattern(node.absent, (*path, "absent"), True)[0]
-            return [[_with(draft, mode="unless_match") if positive else draft]]
+            drafts = self.pattern(node.absent, (*path, "absent"), True)
+            return [[_with(d, mode="unless_match") if positive else d for d in drafts]]
         if isinstance(node, c.DiagnosisHolds):
             named = c.Pattern(fact="diagnosis", where={"name": node.diagnosis})
             return [self.pattern(named, path, positive)]

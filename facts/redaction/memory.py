@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
+from ..lazy import cached_property
 from .keys import PRIVATE_KEY, Span
 from .places import PLACES
 

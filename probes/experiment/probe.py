@@ -47,6 +47,8 @@ def gather_experiment(
         collector.problem("MM504", "there is no such folder", Location(str(path)), hint)
         return collector.outcome()
     folder = Folder(root, collector)
+    if folder.is_closed("."):
+        return collector.outcome()
     source, target = read_tree(folder, "source"), read_tree(folder, "target")
     mapping = read_mapping(folder, source, target)
     _add_layers(folder, source, target)

@@ -1,6 +1,6 @@
 """Reads the files of an experiment folder within bounds, and remembers what was there.
 
-Problems: MM500 a file cannot be read, MM501 it is not valid JSON or YAML (cut off, binary, nested
+Problems: MM500 a file or folder cannot be read, MM501 it is not valid JSON or YAML (cut off, binary, nested
 too deep), MM502 a part has another form than the workflow writes, MM503 a bound left something out.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,14 @@ from ..outcome import Collector
 MAX_BYTES = 64_000_000
 MAX_ENTRIES = 2_000
 MAX_FORM_PROBLEMS = 20
+_PARTS = {
+    ".": "the stages of this port and all their results",
+    "model_tree": "the trees of Stage 0",
+    "results": "the results of Stages 1 to 7",
+    "results/stage7": "the results of Stage 7",
+    "tests": "the component tests, and which diverging classes they cover,",
+    "patches": "the patches of Stage 4",
+}
 
 
 class Folder:
@@ -28,6 +37,28 @@ class Folder:
         self.unreadable: set[str] = set()
         self._forms = 0
         self._texts: dict[str, str | None] = {}
+        self._closed: list[str] = []
+        self._look()
+
+    def _look(self) -> None:
+        """Find the folders that may not be read: nothing is known of what is in them."""
+        for name, holds in _PARTS.items():
+            path = self.root / name
+            if self.is_closed(name) or not os.path.isdir(path):
+                continue
+            if not os.access(path, os.R_OK | os.X_OK):
+                self._close(name, f"this folder may not be read; {holds} are not known",
+                            "chmod u+rx FOLDER")
+
+    def _close(self, name: str, text: str, command: str) -> None:
+        self._closed.append(name)
+        hint = f"give yourself the right to read it, then inspect again: {command}"
+        self.collector.problem("MM500", text, Location(self.place(name)), hint)
+
+    def is_closed(self, name: str) -> bool:
+        """Whether the file or folder, or a folder above it, may not be read: then nothing is known
+        of it, not even that it is missing."""
+        return any(closed in (".", name) or name.startswith(f"{closed}/") for closed in self._closed)
 
     def place(self, name: str) -> str:
         """A file as provenance names it."""
@@ -35,10 +66,7 @@ class Folder:
 
     def has(self, name: str) -> bool:
         """Whether the file or folder is there."""
-        try:
-            return (self.root / name).exists()
-        except OSError:
-            return False
+        return os.path.exists(self.root / name)
 
     def written(self, name: str) -> float | None:
         """Last change in seconds since 1970."""
@@ -69,7 +97,12 @@ class Folder:
         try:
             text, cut = read_text(self.root / name, MAX_BYTES)
         except ModelMedicError as error:
-            self._spoilt("MM500", error.problems[0].message, name)
+            why = error.problems[0].message.removeprefix("cannot read the file: ")
+            if os.access(self.root / name, os.R_OK):
+                self._spoilt("MM500", f"cannot be read: {why}", name)
+            else:
+                self._close(name, f"{name} may not be read; what it says is not known",
+                            "chmod u+r FILE")
             return None
         if cut:
             self._spoilt("MM503", f"is larger than {MAX_BYTES:,} bytes and was left out", name)

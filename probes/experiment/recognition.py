@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 # One of these names is enough: nothing else writes them.
@@ -33,13 +34,11 @@ _FOLDERS = ("results", "tests", "patches")
 def looks_like_experiment(path: Path, head: bytes = b"") -> bool:
     """Whether ``path`` is a folder with files of the workflow; ``head`` is not used (folders
     have none). Never raises."""
-    try:
-        if head or not path.is_dir():
-            return False
-        if any((path / name).is_file() for name in _OWN_NAMES):
-            return True
-        if (path / "model_tree").is_dir() and any((path / name).is_dir() for name in _FOLDERS):
-            return True
-        return sum((path / name).is_file() for name in _COMMON_NAMES) >= 2
-    except (OSError, ValueError):
+    # os.path, not Path: below a folder that may not be read it says no instead of raising.
+    if head or not os.path.isdir(path):
         return False
+    if any(os.path.isfile(path / name) for name in _OWN_NAMES):
+        return True
+    if os.path.isdir(path / "model_tree") and any(os.path.isdir(path / name) for name in _FOLDERS):
+        return True
+    return sum(os.path.isfile(path / name) for name in _COMMON_NAMES) >= 2

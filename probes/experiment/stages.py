@@ -44,6 +44,8 @@ class State(NamedTuple):
 def add_files(folder: Folder) -> None:
     """Add the ``workflow_file`` facts. A file of no bytes counts as there and not readable."""
     for name in (*_STAGE0, *_LATER):
+        if folder.is_closed(name):
+            continue
         present = folder.has(name)
         readable = None
         if present and name not in _MAY_BE_EMPTY:
@@ -107,6 +109,8 @@ def fault_state(folder: Folder) -> State:
 def patch_state(folder: Folder, stage2: State) -> State | None:
     """Stage 4: done with patch files, missing where components fail; else it is void."""
     files = tuple(patches.patch_files(folder))
+    if folder.is_closed("patches"):
+        return None
     if files:
         return State(4, "done", files)
     return State(4, "missing", ()) if stage2.status == "failed" else None
@@ -151,9 +155,11 @@ def times_of(folder: Folder, states: Sequence[State], use_times: bool | None) ->
 
 
 def add_states(folder: Folder, states: Sequence[State], times: Mapping[int, float]) -> None:
-    """Add the ``stage_result`` facts."""
+    """Add the ``stage_result`` facts; none for a stage whose files may not be read."""
     patched = any(state.stage == 4 and state.status == "done" for state in states)
     for state in states:
+        if any(folder.is_closed(name) for name in state.files):
+            continue
         values: dict[str, Any] = {"stage": state.stage, "status": state.status}
         if state.status in ("done", "failed") and _is_stale(state.stage, times, patched):
             values["status"] = "stale"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem, excerpt
+from ...facts.regular_files import read_regular
 
 MAX_BYTES = 16 * 2**20
 MAX_CONVERSATIONS = 20
@@ -160,8 +161,7 @@ def read_conversations(path: Path, problems: list[Problem]) -> list[Conversation
     ``name``) or bare lists of messages. Never raises; what cannot be used becomes a problem:
     MM440 the file, MM441 a conversation."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        content = read_regular(path, MAX_BYTES)
     except OSError as error:
         problems.append(_file(path, f"cannot be read: {error.strerror}"))
         return []

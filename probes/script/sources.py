@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-import stat
 import warnings
 from pathlib import Path
 from typing import NamedTuple
 
 from ...facts.problems import Location, Problem
+from ...facts.regular_files import read_regular
 
 MAX_SCRIPT_BYTES = 2_000_000
 MAX_NOTEBOOK_BYTES = 20_000_000
@@ -55,14 +55,10 @@ class Source(NamedTuple):
 def read_source(path: Path) -> tuple[Source | None, list[Problem]]:
     """The text of a script or notebook; None with a problem (MM440) where there is none."""
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            return None, [_unreadable(path, "not a regular file")]
         limit = MAX_NOTEBOOK_BYTES if path.suffix == ".ipynb" else MAX_SCRIPT_BYTES
-        if status.st_size > limit:
-            return None, [_unreadable(path, f"it has {status.st_size:,} bytes, {limit:,} are read")]
-        with path.open("rb") as file:
-            raw = file.read(limit + 1)
+        raw = read_regular(path, limit)
+        if len(raw) > limit:
+            return None, [_unreadable(path, f"it has more than {limit:,} bytes")]
     except (OSError, ValueError) as error:
         return None, [_unreadable(path, getattr(error, "strerror", None) or str(error))]
     return source_of(raw, str(path))

@@ -59,6 +59,11 @@ def gather_tensors(
     collector = Collector(vocabulary, "probe:tensors")
     roles = find_roles(Path(path))
     three = roles.three
+    if os.path.isdir(path) and not os.access(path, os.R_OK | os.X_OK):
+        hint = "give yourself the right to read it: chmod u+rx FOLDER"
+        text = "this folder may not be read; nothing is known of the tensors in it"
+        collector.problem("MM511", text, Location(str(path)), hint)
+        return collector.outcome()
     if three is None:
         missing = [role for role in ("ref_fp32", "ref_bf16", "target")
                    if getattr(roles, role) is None]  # fmt: skip

@@ -3,6 +3,7 @@ a reference in FP32 ``ref_bf16``, ``ref_perturbed``, ``target``."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -50,14 +51,14 @@ def find_roles(folder: Path) -> Roles:
     Never raises."""
     found: dict[str, Path] = {}
     try:
-        entries = sorted(folder.iterdir())[:_MAX_ENTRIES] if folder.is_dir() else []
+        entries = sorted(folder.iterdir())[:_MAX_ENTRIES] if os.path.isdir(folder) else []
     except (OSError, ValueError):
         return Roles()
     for entry in sorted(entries, key=_preference):
         suffix = entry.suffix.lower()
         if suffix in SUFFIXES or suffix in PICKLES:
             stem = entry.name[: -len(suffix)]
-        elif entry.is_dir():
+        elif os.path.isdir(entry):
             stem = entry.name
         else:
             continue
@@ -69,7 +70,7 @@ def find_roles(folder: Path) -> Roles:
 
 
 def _preference(entry: Path) -> tuple[bool, bool, str]:
-    return (not entry.is_dir(), entry.suffix.lower() in PICKLES, entry.name)
+    return (not os.path.isdir(entry), entry.suffix.lower() in PICKLES, entry.name)
 
 
 def looks_like_tensors(path: Path, head: bytes = b"") -> bool:

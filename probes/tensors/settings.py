@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ...facts.regular_files import read_regular
 from ..outcome import Collector
 
 NAME = "neuron_config.json"
@@ -32,8 +33,7 @@ def add_settings(collector: Collector, folder: Path, target: Path | None) -> Non
 
 def _read(place: Path) -> dict[str, Any]:
     try:
-        with place.open("rb") as file:
-            raw = file.read(_MAX_BYTES + 1)
+        raw = read_regular(place, _MAX_BYTES)
         found = json.loads(raw) if len(raw) <= _MAX_BYTES else None
     except (OSError, ValueError, RecursionError):
         return {}

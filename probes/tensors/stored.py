@@ -1,6 +1,7 @@
 """Stored tensors of safetensors, npy and npz files, read piece by piece from front to back.
 
-Nothing is unpickled: pickles are refused by name, and arrays of objects by their header. Problems:
+Nothing is unpickled: pickles are refused by name and by content, and arrays of objects by their
+header. Problems:
 MM511 a file is damaged or cannot be read, MM512 pickles are never loaded, MM513 a tensor is of a
 form that cannot be compared, MM515 a bound left something out (and MM430 to MM434 for
 safetensors).
@@ -13,16 +14,18 @@ import warnings
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, BinaryIO, NamedTuple
 
 from ...facts.problems import Location, Problem, excerpt
+from ...facts.regular_files import open_regular
 from ..weights.number_formats import FORMATS
 from ..weights.safetensors_files import open_weights
+from .contents import PickledError, form_of, is_bomb, open_archive
 from .roles import PICKLES, SUFFIXES
 
 MAX_FILES = 4_000
 MAX_TENSORS = 20_000
-_MAX_HEADER = 1 << 20
+_MAX_HEADER = 10_000  # it is parsed as Python; numpy has the same bound
 _CONVERT = (
     "convert them where you trust them: torch.load(file, weights_only=True), then "
     "safetensors.torch.save_file"
@@ -141,18 +144,25 @@ def list_stored(path: Path, problems: list[Problem]) -> list[Stored]:
 
 
 def _of_file(file: Path, problems: list[Problem]) -> Iterator[Stored]:
-    suffix = file.suffix.lower()
     try:
-        if suffix == ".safetensors":
-            yield from _safetensors(file, problems)
-        elif suffix == ".npy":
-            with file.open("rb") as opened:
+        with open_regular(file) as opened:
+            form = form_of(opened.read(16))
+            opened.seek(0)
+            if form == "pickle":
+                raise PickledError
+            if form == "npy":
                 found = _array(opened, file, file.stem, "", problems)
-                left = file.stat().st_size
-            if found is not None and _complete(found, left, problems):
-                yield found
-        else:
-            yield from _members(file, problems)
+                if found is not None and _complete(found, opened.seek(0, 2), problems):
+                    yield found
+            elif form == "zip":
+                yield from _members(opened, file, problems)
+            elif not form and file.suffix.lower() != ".safetensors":
+                raise ValueError("it has the form of no tensor file")
+            else:
+                yield from _safetensors(file, problems)
+    except PickledError:
+        text = f"{file.name} holds a pickle, which can run code when it is loaded; it was not read"
+        problems.append(Problem("MM512", text, Location(str(file)), _CONVERT))
     except Exception as error:  # noqa: BLE001 - readers of others raise what they like
         problems.append(_damaged(file, str(error)[:200] or type(error).__name__))
 
@@ -168,14 +178,20 @@ def _safetensors(file: Path, problems: list[Problem]) -> Iterator[Stored]:
         yield Stored(file, name, tensor.shape, kind, tensor.offset)
 
 
-def _members(file: Path, problems: list[Problem]) -> Iterator[Stored]:
-    with zipfile.ZipFile(file) as archive:
+def _members(opened: BinaryIO, file: Path, problems: list[Problem]) -> Iterator[Stored]:
+    with open_archive(opened) as archive:
         for info in archive.infolist()[:MAX_TENSORS]:
             if not info.filename.endswith(".npy"):
                 continue
-            with archive.open(info) as opened:
+            if is_bomb(info):
+                text = f"{excerpt(info.filename)} would unpack to {info.file_size:,} bytes"
+                text = f"{file.name}: {text}; it is left out"
+                hint = "save it without compression"
+                problems.append(Problem("MM515", text, Location(str(file)), hint))
+                continue
+            with archive.open(info) as member:
                 key = info.filename.removesuffix(".npy")
-                found = _array(opened, file, key, info.filename, problems)
+                found = _array(member, file, key, info.filename, problems)
             if found is not None and _complete(found, info.file_size, problems):
                 yield found
 

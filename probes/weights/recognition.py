@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ...facts.regular_files import open_regular
+
 _HEADER_LIMIT = 4 * 2**20
 _MAX_ENTRIES = 4_096
 
@@ -49,7 +51,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def _role_of_file(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         head = file.read(_HEADER_LIMIT)
     if not _is_header(head):
         return "model" if _is_index(head) else ""

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem, excerpt
+from ...facts.regular_files import open_regular, read_regular
 from .number_formats import FORMATS, OTHER_FORMATS
 
 MAX_HEADER = 100 * 2**20  # the limit of the file format itself
 MAX_INDEX = 100 * 2**20
 MAX_FILES = 2_000
 MAX_TENSORS = 2_000_000
+MAX_CONTAINERS = 3_000_000
 MAX_NAME = 512
 # One row of a tensor is the least that is read at a time.
 MAX_ROW = 2**24
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+_PICKLED = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 _CONVERT = "convert them: model.save_pretrained(..., safe_serialization=True)"
 
 
@@ -103,10 +107,11 @@ def read_json(path: Path, problems: list[Problem]) -> dict[str, Any] | None:
     try:
         if not path.is_file():
             return None
-        if path.stat().st_size > MAX_INDEX:
+        raw = read_regular(path, MAX_INDEX)
+        if len(raw) > MAX_INDEX or crowded(raw):
             problems.append(_problem("MM430", "is too large to be read", path))
             return None
-        value = json.loads(path.read_bytes())
+        value = json.loads(raw)
     except OSError as error:
         problems.append(_problem("MM430", f"cannot be read: {error.strerror}", path))
         return None
@@ -165,14 +170,20 @@ def _report_missing_shards(path: Path, names: list[str], problems: list[Problem]
 
 def _header(file: Path, problems: list[Problem]) -> Iterator[tuple[str, Tensor]]:
     try:
-        size = file.stat().st_size
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
+            size = os.fstat(opened.fileno()).st_size
             start = opened.read(8)
             length = int.from_bytes(start, "little")
             if len(start) < 8 or not 2 <= length <= min(MAX_HEADER, size - 8):
-                problems.append(_damaged(file, "it has no header; the file may be cut"))
+                pickled = start.startswith(_PICKLED)
+                cut = _damaged(file, "it has no header; the file may be cut")
+                problems.append(_pickle(file) if pickled else cut)
                 return
-            entries = json.loads(opened.read(length))
+            raw = opened.read(length)
+        if crowded(raw):
+            problems.append(_damaged(file, "its header has too many values"))
+            return
+        entries = json.loads(raw)
     except OSError as error:
         problems.append(_problem("MM430", f"cannot be read: {error.strerror}", file))
         return
@@ -216,6 +227,17 @@ def _tensor(file: Path, entry: Any, start: int, size: int) -> Tensor | None:
     if span[1] < span[0] or start + span[1] > size:
         return None
     return Tensor(file, dtype, shape, start + span[0])
+
+
+def crowded(raw: bytes) -> bool:
+    """Whether JSON has more objects and lists than the tensors of any model need: told before they
+    are built, since each takes many times the memory of its two characters."""
+    return raw.count(b"{") + raw.count(b"[") > MAX_CONTAINERS
+
+
+def _pickle(file: Path) -> Problem:
+    text = f"{file.name} holds a pickle, which can run code when loaded; it was not read"
+    return Problem("MM433", text, Location(str(file)), _CONVERT)
 
 
 def _counts(value: Any) -> tuple[int, ...] | None:

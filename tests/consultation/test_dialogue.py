@@ -59,15 +59,15 @@ def complain(doctor: Diagnoser, symptom: str, *probes: str) -> Dialogue:
 
 
 def test_a_question_ahead_of_its_turn_counts_and_leaves_the_others_open(doctor: Diagnoser) -> None:
-    later = Question("tinker.tree.performance/timing", "", "", {"data": ""}, "", (),
-                     {"kind": "answer", "question": "tinker.tree.performance/timing"})  # fmt: skip
+    sets = {"kind": "answer", "question": "tinker.tree.performance/timing"}
+    later = Question(sets["question"], "", "", {"data": "", "wait": ""}, "", (), sets)
     told = complain(doctor, "slow-steps").answered(later, "data")
     assert told.report.diagnoses[0].id == "tinker.perf.data-loading-bottleneck"
     assumed = [f for f in told.facts if f.provenance and f.provenance[0].source == "passed over"]
     assert {f.get("value") for f in assumed} == {UNKNOWN}
-    unsure = complain(doctor, "slow-steps").answered(later, UNKNOWN)
-    asked = {q.id for q in steps_of(unsure)}
-    assert {f"tinker.tree.performance/{n}" for n in ("environment", "pipelining")} <= asked
+    for further in ("wait", UNKNOWN):
+        asked = {q.id for q in steps_of(complain(doctor, "slow-steps").answered(later, further))}
+        assert {f"tinker.tree.performance/{n}" for n in ("environment", "pipelining")} <= asked
 
 
 def steps_of(dialogue: Dialogue) -> list[Question]:

@@ -1,6 +1,7 @@
 """Laws of the dialogue, for any person and any answers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
@@ -8,6 +9,9 @@ from hypothesis import strategies as st
 
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.dialogue import UNKNOWN, Dialogue, Entry, Offer, Question
+from modelmedic.engine.files import read_folder
+from modelmedic.engine.kb.rehearsal import Story, stories
+from modelmedic.engine.kb.source import parse
 from modelmedic.facts import Fact, Provenance
 
 MAX_TURNS = 150
@@ -19,10 +23,22 @@ def doctor() -> Diagnoser:
     return Diagnoser.load()
 
 
-def begun(doctor: Diagnoser, symptom: str) -> Dialogue:
+@pytest.fixture(scope="module")
+def told(doctor: Diagnoser, root: Path) -> Sequence[Story]:
+    return tuple(stories(parse(read_folder(root / "knowledge")), doctor))
+
+
+def begun(doctor: Diagnoser, symptom: str, known: Sequence[Fact] = ()) -> Dialogue:
     probes = doctor.base.vocabulary.probes
     fact = doctor.base.vocabulary.fact("symptom", name=symptom)
-    return Dialogue(doctor, (), ["environment"], probes).informed("complaint", [fact])
+    return Dialogue(doctor, (), ["environment"], probes).informed("complaint", [fact, *known])
+
+
+def some_facts(data: st.DataObject, told: Sequence[Story]) -> list[Fact]:
+    """Some of what a whole-story case says."""
+    story = data.draw(st.sampled_from(told), label="story")
+    facts = [f for f in story.facts if f.kind != "symptom"]
+    return data.draw(st.lists(st.sampled_from(facts), unique=True), label="facts") if facts else []
 
 
 def reply(data: st.DataObject, dialogue: Dialogue, step: Question | Offer) -> Dialogue:
@@ -76,10 +92,11 @@ def test_every_session_ends_and_asks_nothing_twice(doctor: Diagnoser, data: st.D
 @given(data=st.data())
 @settings(max_examples=40)
 def test_nothing_is_asked_that_is_implied_by_what_is_known(
-    doctor: Diagnoser, data: st.DataObject
+    doctor: Diagnoser, told: Sequence[Story], data: st.DataObject
 ) -> None:
     kinds = doctor.base.vocabulary.kinds
-    for dialogue in session(data, begun(doctor, data.draw(symptoms(doctor)))):
+    said = some_facts(data, told)
+    for dialogue in session(data, begun(doctor, data.draw(symptoms(doctor)), said)):
         step = dialogue.next()
         if not isinstance(step, Question):
             continue

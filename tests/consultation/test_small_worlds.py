@@ -15,7 +15,12 @@ schema: modelmedic/diagnoses/1
 domain: tinker
 sources: [{ref: made up}]
 diagnoses:
-  - {id: tinker.toy.slow, title: It is slow, severity: error, kind: symptom, summary: Slow., actions: [{do: Look.}]}
+  - id: tinker.toy.slow
+    title: It is slow
+    severity: error
+    kind: symptom
+    summary: Slow.
+    actions: [{do: Look.}]
   - id: tinker.toy.one
     title: The first cause
     severity: error
@@ -48,7 +53,9 @@ RULE = """
     conclude: [{{diagnosis: tinker.toy.{cause}, strength: {strength}}}]
 """
 
-ELSEWHERE = "{fact: other_machine, where: {works: true}}"
+IMAGES = "{fact: run_option, where: {option: image-inputs, enabled: true}}"
+DEARER = "{fact: image_comparison, where: {aspect: counts, same: false}}"
+LONGER = "{fact: tokenization_check, where: {case: default, round_trip: false}}"
 SESSION = "{fact: session, where: {known: true}}"
 MATCHES = "{fact: session, where: {id_matches: false}}"
 
@@ -86,43 +93,46 @@ def asked(dialogue: Dialogue, **answers: str) -> list[str]:
 
 
 def test_what_no_rule_waits_for_is_not_asked(world: World) -> None:
-    assert asked(world(("one", "strong", ELSEWHERE))) == ["other-machine"]
+    assert asked(world(("one", "strong", IMAGES))) == ["images-in-run"]
     assert asked(world()) == []
 
 
 def test_an_answer_that_changes_nothing_is_not_asked_for(world: World) -> None:
-    """The session decides nothing: the first rule concludes without it."""
-    rules = [("one", "strong", ELSEWHERE), ("one", "strong", f"{ELSEWHERE}, {SESSION}")]
-    assert asked(world(*rules)) == ["other-machine"]
+    """The cheap question decides nothing: each cause is concluded without it."""
+    rules = [(cause, "strong", when) for cause in ("one", "two")
+             for when in (DEARER, f"{DEARER}, {IMAGES}")]  # fmt: skip
+    assert asked(world(*rules)) == ["export-image-counts"]
+    assert asked(world(*rules[1::2]))[0] == "images-in-run", "the cheap one first, where it counts"
 
 
 def test_the_last_condition_is_worth_asking_for_once_the_other_holds(world: World) -> None:
-    both = ("one", "strong", f"{ELSEWHERE}, {SESSION}")
-    assert len(asked(world(both), other_machine="yes", session="yes")) == 2
-    assert len(asked(world(both), other_machine="no", session="no")) == 1
+    both = ("one", "strong", f"{IMAGES}, {SESSION}")
+    assert len(asked(world(both), run_option="yes", session="yes")) == 2
+    assert len(asked(world(both), run_option="no", session="no")) == 1
 
 
 def test_nothing_more_is_asked_once_the_complaint_has_its_cause(world: World) -> None:
-    rules = [("one", "strong", ELSEWHERE), ("two", "strong", MATCHES)]
+    rules = [("one", "strong", IMAGES), ("two", "strong", MATCHES)]
     assert len(asked(world(*rules))) == 2
-    assert len(asked(world(*rules), other_machine="yes", session="no")) == 1
+    assert len(asked(world(*rules), run_option="yes", session="no")) == 1
 
 
 def test_a_lead_is_no_cause_so_the_search_goes_on(world: World) -> None:
     weak = Fact.of("call_outcomes", operation="sample", failed=1)
-    rules = [("one", "weak", ELSEWHERE), ("two", "strong", MATCHES)]
+    rules = [("one", "weak", IMAGES), ("two", "strong", MATCHES)]
     told = world(*rules, known=(weak,))
-    assert "session().id_matches" in asked(told, other_machine="yes")
+    assert "session().id_matches" in asked(told, run_option="yes")
 
 
 def test_the_cheaper_of_two_equal_questions_comes_first(world: World) -> None:
-    """The other machine takes ten minutes to try."""
-    rules = [("one", "strong", ELSEWHERE), ("two", "strong", MATCHES)]
+    """Encoding and decoding takes a minute to try."""
+    rules = [("one", "strong", LONGER), ("two", "strong", MATCHES)]
     first = world(*rules).next()
     assert isinstance(first, Question)
     assert first.id == "session().id_matches"
 
 
+SECOND = "yes: {when: {fact: session, where: {known: true}}, conclude: [tinker.toy.two]}"
 TREE = """
 schema: modelmedic/trees/1
 domain: tinker
@@ -176,6 +186,23 @@ def test_a_fact_settles_a_later_node_and_nobody_is_asked_about_it(world: World) 
     told = world(trees=tree, known=(Fact.of("session", known=True),))
     assert told.report.diagnoses[0].id == "tinker.toy.two"
     assert "tinker.tree.toy/second" not in asked(told)
+
+
+def test_a_node_that_facts_have_settled_is_not_asked_though_it_leads_on(world: World) -> None:
+    settled = "yes: {when: {fact: session, where: {known: true}}, goto: third}"
+    third = """
+      third:
+        ask: Three?
+        why: It separates.
+        branches:
+          yes: {conclude: [tinker.toy.two]}
+          no: {healthy: Fine.}
+          unknown: {healthy: Fine.}
+"""
+    tree = TREE.format(strict="", gate="", seconds=600).replace(SECOND, settled)
+    tree = tree.replace("no: {healthy: Fine.}", "no: {conclude: [tinker.toy.two]}")
+    told = world(trees=tree.rstrip() + third, known=(Fact.of("session", known=True),))
+    assert {"first", "third"} >= {name.rpartition("/")[2] for name in asked(told)}
 
 
 def test_a_node_that_was_passed_over_is_asked_later(world: World) -> None:

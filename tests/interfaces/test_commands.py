@@ -185,7 +185,7 @@ def test_what_if_takes_several_settings_of_every_type(diagnose):
     [
         ("", "MM304", "it must start with a fact kind"),
         ("name=pydantic", "MM304", "it must start with a fact kind"),
-        ("package name", "MM304", "'name' is not attribute=value"),
+        ("package name", "MM304", "word 2 is not attribute=value"),
         ("package name='pydantic", "MM304", "No closing quotation"),
         ("pakage name=pydantic", "MM112", "did you mean 'package'?"),
         ("package nam=pydantic", "MM114", "did you mean 'name'?"),

@@ -27,7 +27,7 @@ def _trees() -> dict[str, Tree]:
     found: dict[str, Tree] = {}
     for path in sorted(KNOWLEDGE.rglob("*.yaml")):
         text = path.read_text("utf-8")
-        if text.startswith("schema: modelmedic/trees/"):
+        if "\nschema: modelmedic/trees/" in f"\n{text}":
             found |= {tree["id"]: tree for tree in load(text, str(path)).data["trees"]}
     return found
 

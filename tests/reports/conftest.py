@@ -114,6 +114,11 @@ def _report(text: str) -> Report:
         }
     ]  # fmt: skip
     action = {"do": at("do"), "command": at("command"), "verify": at("verify"), "risk": "rerun"}
+    silence = {"id": "a.b.x", "reason": at("silence"), "until": "2027-01-31"}
+    overlay = {"path": at("overlay"), "digest": "cd", "name": at("name"), "version": at("version"),
+               "added": 1, "replaced": [{"id": "a.b.y", "by": "a.b.z"}], "expired": [silence],
+               "tightened": [{"id": "a.b.x", "reason": at("tightening")}],
+               "silenced": [silence]}  # fmt: skip
     found = tuple(
         Diagnosis(f"a.b.{name}", at("title"), severity, kind, confidence, at("summary"),
                   (Evidence("f1", at("evidence"), "a.rule.r", at("file")),), {"how": how},
@@ -124,7 +129,7 @@ def _report(text: str) -> Report:
     )  # fmt: skip
     return Report(
         {"name": "modelmedic", "version": "0"},
-        {"version": "0", "digest": "ab", "overlays": [at("overlay")]},
+        {"version": "0", "digest": "ab", "overlays": [overlay]},
         facts,
         found,
         (RuledOut("a.b.g", at("out"), tuple(how)),),

@@ -69,6 +69,7 @@ _PATH = click.Path(path_type=Path)
     metavar="SECONDS",
     help="How much work may be done twice after an interruption.",
 )
+@click.option("--chunk", type=click.IntRange(1, 100_000), default=None, hidden=True)
 @click.option("--kb", "overlays", multiple=True, metavar="DIR", help="Add knowledge.")
 @click.option("--engine", type=click.Choice(ENGINES), default="auto", help="Inference backend.")
 @click.option("--debug", is_flag=True, hidden=True)  # fmt: skip
@@ -84,6 +85,7 @@ def bulk(
     workers: int | None,
     restart: bool,
     checkpoint: float,
+    chunk: int | None,
     overlays: Sequence[str],
     engine: Any,
     debug: bool,
@@ -101,7 +103,8 @@ def bulk(
     import gc
 
     gc.enable()  # switched off for short runs; this one may take hours
-    plan, setup = _prepared(inputs, target, full, runs, checkpoint, overlays, engine)
+    setup = _setup(overlays, engine, full, runs)
+    plan = _plan(inputs, target, setup, checkpoint, chunk)
     _check_outputs(inputs, target, [p for p in (summary, summary_html) if p is not None])
     from .job import forget
 
@@ -111,30 +114,27 @@ def bulk(
     return output.BAD_INPUT if outcome.tally.broken_inputs else output.OK
 
 
-def _prepared(
-    inputs: Sequence[Path],
-    target: Path,
-    full: bool,
-    runs: bool,
-    checkpoint: float,
-    overlays: Sequence[str],
-    engine: Any,
-) -> tuple[Plan, Setup]:
+def _setup(overlays: Sequence[str], engine: Any, full: bool, runs: bool) -> Setup:
     from ..border import this_machine
     from ..setup import load_doctor
+    from .worker import Setup
+
+    return Setup(load_doctor(overlays, engine).base, this_machine(), engine, full, runs)
+
+
+def _plan(
+    inputs: Sequence[Path], target: Path, setup: Setup, checkpoint: float, chunk: int | None
+) -> Plan:
     from .inputs import Inputs
     from .job import Plan
     from .journal import Identity
     from .records import Limits
-    from .worker import Setup
 
-    doctor = load_doctor(overlays, engine)
-    setup = Setup(doctor.base, this_machine(), engine, full, runs)
-    read = Inputs(inputs, runs=runs)
-    options = {"full": full, "runs": runs}
-    identity = Identity(read.fingerprints, doctor.base.digest, setup.version, options)
-    limits = Limits(2) if runs else Limits(50) if full else Limits()
-    return Plan(read, target, identity, limits, checkpoint), setup
+    read = Inputs(inputs, runs=setup.runs)
+    options = {"full": setup.full, "runs": setup.runs}
+    identity = Identity(read.fingerprints, setup.base.digest, setup.version, options)
+    limits = Limits(2) if setup.runs else Limits(50) if setup.full else Limits()
+    return Plan(read, target, identity, Limits(chunk) if chunk else limits, checkpoint)
 
 
 def _check_outputs(inputs: Sequence[Path], target: Path, others: Sequence[Path]) -> None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from ....facts import Location, Problem
 from ....facts.fact_file import MAX_BYTES
+from ....facts.lazy import cached_property
 from .lines import LineFile
 from .records import Position, Read, Record
 from .trouble import bad_input, bad_output

@@ -7,12 +7,12 @@ import io
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from ....facts import Location, Problem
 from ....facts.fact_file import MAX_BYTES
+from ....facts.lazy import cached_property
 from .records import Position, Read, Record
 from .trouble import broken_input, missing_extra
 

@@ -8,6 +8,7 @@ process keeps its worker from task to task.
 from __future__ import annotations
 
 import os
+import secrets
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -117,6 +118,9 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
         if address:
             ray.init(address, log_to_driver=False, logging_level="error")
         else:
+            # Ray listens on all interfaces: without the token nobody else can give it work.
+            for name, value in (("MODE", "token"), ("TOKEN", secrets.token_hex(32))):
+                os.environ.setdefault(f"RAY_AUTH_{name}", value)
             ray.init(
                 "local",
                 num_cpus=workers,

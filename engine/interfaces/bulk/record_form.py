@@ -99,7 +99,7 @@ def placed(problems: Iterable[Problem], record: Record) -> list[Problem]:
         if inside is not None and inside.path != record.source:
             message = f"{inside.path}: {message}"
         elif inside is not None and inside.line:
-            line = record.line + inside.line - 1 if record.line else inside.line
-            where = Location(record.source, line, inside.column)
+            column = inside.column if inside.line == 1 or not record.line else 0
+            where = Location(record.source, record.line or inside.line, column)
         found.append(problem._replace(message=message, where=where))
     return found

@@ -50,7 +50,7 @@ def summary_plain(tally: Tally, base: KnowledgeBase) -> dict[str, Any]:
         "diagnoses": [row._asdict() for row in rows(tally, base)],
         "packages": {
             name: {version: _group(group) for version, group in sorted(versions.items())}
-            for name, versions in sorted(tally.packages.items())
+            for name, versions in sorted(tally.by_package().items())
         },
         "days": {day: _group(group) for day, group in sorted(tally.days.items())},
     }
@@ -68,7 +68,7 @@ def telling_packages(tally: Tally) -> list[tuple[str, list[tuple[str, Group]]]]:
     """The packages whose versions differ most in how many records have a problem, each with its
     most frequent versions. One version alone tells nothing."""
     found = []
-    for name, versions in tally.packages.items():
+    for name, versions in tally.by_package().items():
         known = [(version, group) for version, group in versions.items() if version != OTHERS]
         if name == OTHERS or len(known) < 2:
             continue

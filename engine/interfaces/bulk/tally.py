@@ -67,8 +67,9 @@ class Tally:
         self.broken_inputs = 0
         self.all = Group()
         self.severities = dict.fromkeys(SEVERITIES, 0)
-        self.packages: dict[str, dict[str, Group]] = {}
+        self.packages: dict[tuple[str, str], Group] = {}
         self.days: dict[str, Group] = {}
+        self._versions: dict[str, int] = {}  # how many of each package
 
     def add(self, seen: Seen) -> None:
         """Count one record."""
@@ -80,9 +81,9 @@ class Tally:
         has_problem = bool(problems)
         self.all.add(names, has_problem)
         if seen.day:
-            self._entry(self.days, seen.day, MAX_DAYS, Group).add(names, has_problem)
-        for package, version in seen.packages:
-            self._group(package, version).add(names, has_problem)
+            self._day(seen.day).add(names, has_problem)
+        for package in seen.packages:
+            self._package(package).add(names, has_problem)
 
     def merge(self, other: Tally) -> None:
         """Add the counts of the records that come next."""
@@ -92,23 +93,38 @@ class Tally:
         for severity, count in other.severities.items():
             self.severities[severity] += count
         for day, group in other.days.items():
-            self._entry(self.days, day, MAX_DAYS, Group).merge(group)
-        for package, versions in other.packages.items():
-            for version, group in versions.items():
-                self._group(package, version).merge(group)
+            self._day(day).merge(group)
+        for package, group in other.packages.items():
+            self._package(package).merge(group)
 
-    def _group(self, package: str, version: str) -> Group:
-        versions = self._entry(self.packages, package, MAX_PACKAGES, dict)
-        group: Group = self._entry(versions, version, MAX_VERSIONS, Group)
-        return group
+    def _day(self, day: str) -> Group:
+        if self._limited and day not in self.days and len(self.days) >= MAX_DAYS:
+            day = OTHERS
+        return self.days.setdefault(day, Group())
 
-    def _entry(self, table: dict[str, Any], name: str, limit: int, make: Any) -> Any:
-        """The entry of a name, made if there is room for it, else that of all others."""
-        found = table.get(name)
+    def _package(self, package: tuple[str, str]) -> Group:
+        found = self.packages.get(package)
         if found is None:
-            if self._limited and len(table) >= limit:
-                name = OTHERS
-            found = table.setdefault(name, make())
+            if self._limited:
+                package = self._with_room(*package)
+            found = self.packages.setdefault(package, Group())
+        return found
+
+    def _with_room(self, name: str, version: str) -> tuple[str, str]:
+        """Where a new version is counted."""
+        versions = self._versions.get(name, 0)
+        if not versions and len(self._versions) >= MAX_PACKAGES:
+            return OTHERS, OTHERS
+        if versions >= MAX_VERSIONS:
+            return name, OTHERS
+        self._versions[name] = versions + 1
+        return name, version
+
+    def by_package(self) -> dict[str, dict[str, Group]]:
+        """The versions of each package."""
+        found: dict[str, dict[str, Group]] = {}
+        for (name, version), group in self.packages.items():
+            found.setdefault(name, {})[version] = group
         return found
 
     def plain(self) -> dict[str, Any]:
@@ -118,10 +134,7 @@ class Tally:
             "broken_inputs": self.broken_inputs,
             "all": self.all.plain(),
             "severities": self.severities,
-            "packages": {
-                package: {version: group.plain() for version, group in versions.items()}
-                for package, versions in self.packages.items()
-            },
+            "packages": [[*package, group.plain()] for package, group in self.packages.items()],
             "days": {day: group.plain() for day, group in self.days.items()},
         }
 
@@ -133,9 +146,9 @@ class Tally:
         tally.broken_inputs = int(plain["broken_inputs"])
         tally.all = Group(*plain["all"])
         tally.severities = {name: int(plain["severities"][name]) for name in SEVERITIES}
-        tally.packages = {
-            package: {version: Group(*group) for version, group in versions.items()}
-            for package, versions in plain["packages"].items()
-        }
+        for name, version, group in plain["packages"]:
+            tally.packages[name, version] = Group(*group)
+            if OTHERS not in (name, version):
+                tally._versions[name] = tally._versions.get(name, 0) + 1
         tally.days = {day: Group(*group) for day, group in plain["days"].items()}
         return tally

@@ -5,11 +5,12 @@ A renderer takes a :class:`Redacted` document and returns text; nothing else may
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....facts import Problem
+from ....facts.records import NamedTuple
 from ....facts.redaction import Redacted
 from ...report import Report
 
@@ -38,6 +39,13 @@ class Document(NamedTuple):
     fail_on: str = "error"
 
 
+class Picture(NamedTuple):
+    """A PNG image of facts that have passed the border, and what it shows in one line."""
+
+    caption: str
+    png: bytes
+
+
 class Failure(NamedTuple):
     """What is rendered where there is no report."""
 
@@ -59,9 +67,12 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
-def render(document: Redacted[Document], name: str) -> Redacted[str]:
-    """The report in a format of the table."""
-    return document.map(lambda _: _module(name).render(document))
+def render(
+    document: Redacted[Document], name: str, pictures: Sequence[Picture] = ()
+) -> Redacted[str]:
+    """The report in a format of the table. Only HTML has room for pictures."""
+    more = (pictures,) if name == "html" else ()
+    return document.map(lambda _: _module(name).render(document, *more))
 
 
 def render_failure(failure: Redacted[Failure], name: str) -> Redacted[str] | None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ....facts import Fact
 from ...report import Candidate, Diagnosis, NextStep, Report
+from ..overlay_text import overlay_text
 from ..report_text import verdict
 
 ENVIRONMENT = ("python", "platform", "package", "env_var", "environment", "machine_difference")
@@ -28,6 +29,7 @@ class Contents(NamedTuple):
     leads: tuple[Diagnosis, ...]
     explained: tuple[Diagnosis, ...]
     fine: tuple[Diagnosis, ...]
+    accepted: tuple[Diagnosis, ...]
     open: tuple[Open, ...]
     environment: tuple[tuple[str, Fact], ...]
     titles: Mapping[str, str]
@@ -37,7 +39,7 @@ class Contents(NamedTuple):
 
 def contents(report: Report) -> Contents:
     """The report in parts."""
-    problems = [d for d in report.diagnoses if d.kind != "benign"]
+    problems = [d for d in report.diagnoses if d.kind != "benign" and not d.accepted]
     roots = [d for d in problems if not d.explained_by]
     causes = tuple(d for d in roots if d.confidence != "possible")
     leads = tuple(d for d in roots if d.confidence == "possible")
@@ -47,6 +49,7 @@ def contents(report: Report) -> Contents:
         leads,
         tuple(d for d in problems if d.explained_by),
         tuple(d for d in report.diagnoses if d.kind == "benign"),
+        tuple(d for d in report.diagnoses if d.accepted),
         tuple(Open(c, cheapest(report, c)) for c in report.unknown),
         tuple((i, f) for i, f, derived in report.facts if f.kind in ENVIRONMENT and not derived),
         {d.id: d.title for d in report.diagnoses},
@@ -73,13 +76,6 @@ def knowledge_rows(report: Report) -> Iterator[tuple[str, str]]:
     yield "Knowledge digest", str(report.knowledge["digest"])
     overlays = report.knowledge.get("overlays") or ()
     yield "Overlays", "; ".join(overlay_text(o) for o in overlays) or "none"
-
-
-def overlay_text(overlay: object) -> str:
-    """An overlay in words, whatever the knowledge says about it."""
-    if isinstance(overlay, Mapping):
-        return ", ".join(f"{name} {value}" for name, value in overlay.items())
-    return str(overlay)
 
 
 def effort(action: Mapping[str, str]) -> str:

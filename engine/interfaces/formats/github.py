@@ -18,11 +18,12 @@ _LEVELS = {"info": "notice", "warning": "warning", "error": "error", "blocker": 
 def render(document: Redacted[Document]) -> str:
     """One command a line; a report without problems is one notice."""
     report = document.value.report
-    problems = [d for d in report.diagnoses if d.kind != "benign"]
+    problems = [d for d in report.diagnoses if d.kind != "benign" and not d.accepted]
     lines = [_diagnosis(d, report) for d in problems]
     if not lines:
         lines = [_command("notice", {"title": "ModelMedic"}, contents(report).verdict)]
-    return "".join(f"{line}\n" for line in (*lines, *_problems("warning", report.errors)))
+    lines += [*_problems("warning", report.errors), *_problems("notice", report.notes)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def render_failure(failure: Redacted[Failure]) -> str:

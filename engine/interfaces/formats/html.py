@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from ....facts.redaction import Redacted
 from ...report import Report
-from ..report_text import MAX_PREMISE_FACTS
+from ..port_stages import port_of
+from ..report_text import MAX_PREMISE_FACTS, accepted_text
 from ..safe_text import safe
-from . import Document
+from . import Document, Picture
 from .contents import Contents, contents, effort, knowledge_rows
 from .derivation_graph import derivation_svg
 from .text import redaction_note
@@ -29,18 +31,21 @@ _RETRY = {
 }
 
 
-def render(document: Redacted[Document]) -> str:
-    """The report as one page."""
+def render(document: Redacted[Document], pictures: Sequence[Picture] = ()) -> str:
+    """The report as one page, with pictures among its plots."""
     report, read, *_ = document.value
     parts = contents(report)
     return _template().render(
         report=report,
         read=read,
         parts=parts,
+        accepted_text=accepted_text,
         rows=list(knowledge_rows(report)),
         style=_markup((_FOLDER / "report.css").read_text(encoding="utf-8")),
         graphs=_graphs(report, parts),
+        port=port_of(report),
         plots=_plots(report),
+        pictures=pictures,
         note=redaction_note(document) if document.counts else "",
         derived={fact_id for fact_id, _, derived in report.facts if derived},
     )
@@ -59,6 +64,7 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters["effort"] = effort
+    environment.filters["data_uri"] = _data_uri
     environment.filters["known_facts"] = _known_facts
     environment.globals["retry_words"] = _RETRY
     environment.globals["most_facts"] = MAX_PREMISE_FACTS
@@ -72,6 +78,10 @@ def _visible(value: Any) -> Any:
 
 def _known_facts(premise: Mapping[str, Any], facts: Mapping[str, str]) -> Sequence[str]:
     return [] if premise.get("how") else [fact for fact in premise["facts"] if fact in facts]
+
+
+def _data_uri(png: bytes) -> str:
+    return "data:image/png;base64," + b64encode(png).decode("ascii")
 
 
 def _graphs(report: Report, parts: Contents) -> dict[str, Markup]:

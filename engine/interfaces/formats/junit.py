@@ -10,7 +10,7 @@ from ....facts import Problem
 from ....facts.redaction import Redacted
 from ...report import SEVERITIES, Diagnosis
 from ..layout import Line, text_of
-from ..report_text import diagnosis_lines, how_lines
+from ..report_text import accepted_text, diagnosis_lines, how_lines
 from ..safe_text import one_line, safe
 from . import Document, Failure
 from .contents import source_of
@@ -30,6 +30,9 @@ def render(document: Redacted[Document]) -> str:
     for candidate in report.unknown:
         missing = f"{candidate.title}: not known: {'; '.join(candidate.missing)}"
         ET.SubElement(_case(suite, candidate.id), "skipped", {"message": one_line(missing)})
+    for note in report.notes:
+        case = ET.SubElement(suite, "testcase", {"classname": "note", "name": note.code})
+        _text(case, "system-out", str(note))
     _errors(suite, report.errors)
     return _document(suite)
 
@@ -47,7 +50,10 @@ def _diagnosis(
     report, _, _, fail_on = document.value
     case = _case(suite, d.id)
     text = _said(document, diagnosis_lines(d, report, facts))
-    if _fails(d, fail_on):
+    if d.accepted:
+        message = one_line(f"accepted: {accepted_text(d)}")
+        _text(case, "skipped", text, {"message": message})
+    elif _fails(d, fail_on):
         message = one_line(f"{d.title} ({d.confidence})")
         _text(case, "failure", text, {"message": message, "type": d.severity})
     else:

@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ....facts import Problem
 from ....facts.redaction import Redacted
 from ...report import Diagnosis, Message, NextStep, RuledOut
-from ..report_text import MAX_PREMISE_FACTS
+from ..port_stages import Port, port_of
+from ..report_text import MAX_PREMISE_FACTS, accepted_text
 from ..safe_text import one_line, safe
 from . import Document
 from .contents import Contents, contents, effort, knowledge_rows
@@ -58,6 +60,7 @@ def _lines(document: Redacted[Document]) -> Iterator[str]:
     yield ""
     yield from (f"- {escaped(name)}: {code(text)}" for name, text in knowledge_rows(report))
     yield from (f"- Read {code(p)}: {escaped(what)}, {count} facts" for p, what, count in read)
+    yield from _port(port_of(report))
     yield from _messages(report.messages)
     for diagnosis in parts.causes:
         yield from _diagnosis(diagnosis, parts)
@@ -70,6 +73,10 @@ def _lines(document: Redacted[Document]) -> Iterator[str]:
         for d in parts.explained:
             yield f"- {escaped(d.title)} ({code(d.id)}, {d.severity})"
             yield from _how(d.explanation["how"], parts, "  ")
+    if parts.accepted:
+        yield from ("", "## Accepted, not counted", "")
+        for d in parts.accepted:
+            yield f"- {escaped(d.title)} ({code(d.id)}, {d.severity}): {escaped(accepted_text(d))}"
     if parts.fine:
         yield from ("", "## Looked at, and fine", "")
         for d in parts.fine:
@@ -79,14 +86,45 @@ def _lines(document: Redacted[Document]) -> Iterator[str]:
     yield from _open(parts)
     yield from _next(report.next)
     yield from _facts(document, parts)
-    if report.errors:
-        yield from ("", "## Not everything could be read", "")
-        for problem in report.errors:
-            place = f"{code(str(problem.where))}: " if problem.where else ""
-            hint = f" ({escaped(problem.hint)})" if problem.hint else ""
-            yield f"- {problem.code} {place}{escaped(problem.message)}{hint}"
+    yield from _problems("Not everything could be read", report.errors)
+    yield from _problems("Notes", report.notes)
     if document.counts:
         yield from ("", escaped(redaction_note(document)))
+
+
+def _problems(heading: str, problems: Sequence[Problem]) -> Iterator[str]:
+    if problems:
+        yield from ("", f"## {heading}", "")
+    for problem in problems:
+        place = f"{code(str(problem.where))}: " if problem.where else ""
+        hint = f" ({escaped(problem.hint)})" if problem.hint else ""
+        yield f"- {problem.code} {place}{escaped(problem.message)}{hint}"
+
+
+def _port(port: Port | None) -> Iterator[str]:
+    """The stage table, and the one thing to do."""
+    if port is None:
+        return
+    yield from ("", "## Where the port stands", "")
+    yield from _row("Stage", "State", "Evidence")
+    yield from _row("---", "---", "---")
+    for row in port.rows:
+        state = f"{row.state}, **comes next**" if row.due else row.state
+        yield from _row(f"{row.stage} {row.title}", state, _cell(code(row.evidence)))
+    step = port.next
+    if step:
+        yield from ("", f"### Next: {escaped(step.title)} ({code(step.finding)})", "")
+        yield escaped(step.do) + (f" Then: {escaped(step.then)}" if step.then else "")
+        if step.command:
+            yield ""
+            yield from block(step.command)
+        for label, names in (("Missing", step.missing), ("Set first", step.unset)):
+            if names:
+                yield from ("", f"{label}: {', '.join(map(code, names))}")
+        if step.verify:
+            yield from ("", f"Verify: {escaped(step.verify)}")
+    if port.cleared:
+        yield from ("", f"Cleared: {code(port.cleared)}")
 
 
 def _messages(messages: Sequence[Message]) -> Iterator[str]:

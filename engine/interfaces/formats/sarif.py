@@ -9,6 +9,7 @@ from typing import Any
 from ....facts import Problem
 from ....facts.redaction import Redacted
 from ...report import Diagnosis, Report
+from ..report_text import accepted_text
 from ..safe_text import safe
 from . import Document, Failure
 from .locations import Place, places, uri
@@ -25,6 +26,8 @@ def render(document: Redacted[Document]) -> str:
     report = document.value.report
     problems = [d for d in report.diagnoses if d.kind != "benign"]
     run = _run(report.tool, report.errors, successful=True)
+    notes = [_notification(p, "note") for p in report.notes]
+    run["invocations"][0]["toolExecutionNotifications"] += notes
     run["tool"]["driver"]["rules"] = [_rule(d) for d in problems]
     run["results"] = [_result(d, number, report) for number, d in enumerate(problems)]
     run["properties"] = {
@@ -65,7 +68,7 @@ def _run(
     tool: Mapping[str, str], problems: Sequence[Problem], *, successful: bool
 ) -> dict[str, Any]:
     driver = {"name": tool["name"], "version": tool["version"], "rules": []}
-    notifications = [_notification(p, successful) for p in problems]
+    notifications = [_notification(p, "warning" if successful else "error") for p in problems]
     invocation = {
         "executionSuccessful": successful,
         "toolExecutionNotifications": notifications,
@@ -77,11 +80,11 @@ def _run(
     }
 
 
-def _notification(problem: Problem, successful: bool) -> dict[str, Any]:
+def _notification(problem: Problem, level: str) -> dict[str, Any]:
     hint = f" ({problem.hint})" if problem.hint else ""
     notification: dict[str, Any] = {
         "descriptor": {"id": problem.code},
-        "level": "warning" if successful else "error",
+        "level": level,
         "message": {"text": problem.message + hint},
     }
     if problem.where and not problem.where.path.startswith("<"):
@@ -110,7 +113,7 @@ def _action(number: int, action: Mapping[str, str]) -> str:
 
 def _result(d: Diagnosis, number: int, report: Report) -> dict[str, Any]:
     reasons = [s["message"] for s in d.explanation["how"] if s.get("message")]
-    return {
+    result: dict[str, Any] = {
         "ruleId": d.id,
         "ruleIndex": number,
         "kind": "fail",
@@ -127,6 +130,10 @@ def _result(d: Diagnosis, number: int, report: Report) -> dict[str, Any]:
             "evidence": [f"{e.fact}: {e.text}" for e in d.evidence],
         },
     }
+    if d.accepted:
+        why = {"kind": "external", "status": "accepted", "justification": accepted_text(d)}
+        result["suppressions"] = [why]
+    return result
 
 
 def _location(place: Place) -> dict[str, Any]:

@@ -2,9 +2,15 @@
 
 from . import (  # noqa: F401 - each adds its command to the group
     coverage,
+    diff,
+    docs,
+    fmt,
+    graph,
     lint,
     listing,
+    mutate,
     new,
+    packs,
     reference,
     schema,
     test,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from ..options import OVERLAYS
 
 if TYPE_CHECKING:
     from ...kb.build import Built
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
 FORMAT = click.option(
     "--format", "-f", "format_", type=click.Choice(["text", "json"]), default="text"
 )
-OVERLAYS = click.option("--kb", "overlays", multiple=True, metavar="DIR", help="Add knowledge.")
 DEBUG = click.option("--debug", is_flag=True, hidden=True)
+
+_AFTER_ALL_DAYS = "9999-99-99"
+
+__all__ = ["DEBUG", "FORMAT", "OVERLAYS", "built_knowledge", "kb"]
 
 
 @click.group(no_args_is_help=False)
@@ -26,18 +30,17 @@ def kb() -> None:
 
 
 def built_knowledge(overlays: Sequence[str]) -> Built:
-    """The shipped knowledge and the overlays, compiled with their tests."""
-    from ...files import read_folder
+    """The shipped knowledge and the overlays, compiled with their tests. Nothing is silenced: cases
+    show what entries say by themselves."""
+    from ...files import Layer, files_in, overlay_layer
     from ...kb.build import build
     from ...kb.document_cache import DocumentCache
     from ...knowledge_base import SHIPPED_KNOWLEDGE, SHIPPED_VOCABULARY
     from ..setup import cache_folder
 
-    vocabulary, knowledge = read_folder(SHIPPED_VOCABULARY), read_folder(SHIPPED_KNOWLEDGE)
-    for folder in overlays:
-        for name, text in read_folder(Path(folder)):
-            (vocabulary if "/vocabulary/" in name else knowledge).append((name, text))
+    base = Layer(files_in(SHIPPED_VOCABULARY), files_in(SHIPPED_KNOWLEDGE)).texts()
+    others = [overlay_layer(folder, tests=True).texts() for folder in overlays]
     read = DocumentCache(cache_folder())
-    built = build(vocabulary, knowledge, tests=True, read=read)
+    built = build(*base, others, today=_AFTER_ALL_DAYS, tests=True, read=read)
     read.save()
     return built

@@ -79,7 +79,7 @@ def _escaped(text: str) -> str:
 def _file(where: Location, overlays: Sequence[str]) -> str:
     """The path from the working folder; places begin with the name of the folder that was read."""
     top, _, rest = where.path.partition("/")
-    for folder in (*map(Path, overlays), SHIPPED_KNOWLEDGE, SHIPPED_VOCABULARY):
+    for folder in map(Path, (*overlays, SHIPPED_KNOWLEDGE, SHIPPED_VOCABULARY)):
         if folder.name == top and (folder / rest).exists():
             return os.path.relpath(folder / rest).replace(os.sep, "/")
     return where.path

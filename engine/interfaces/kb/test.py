@@ -40,7 +40,7 @@ def test(paths: Sequence[str], overlays: Sequence[str], format_: str, debug: boo
     wanted = [path.removeprefix("./").removesuffix("/") for path in paths]
     runner = CaseRunner(doctor, built.source, decode)
     results = list(runner.run(lambda name: not wanted or any(w in name for w in wanted)))
-    for folder in (SHIPPED_KNOWLEDGE, *map(Path, overlays)):
+    for folder in map(Path, (SHIPPED_KNOWLEDGE, *overlays)):
         if not wanted or any("healthy" in w for w in wanted):
             results += runner.healthy(folder / "healthy")
     failed = [r for r in results if r.failures]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from ...knowledge_base import SHIPPED_KNOWLEDGE, SHIPPED_VOCABULARY
 
@@ -17,7 +16,7 @@ State = dict[str, tuple[int, int]]
 
 def changes(overlays: Sequence[str]) -> Iterator[None]:
     """Comes back at once, and then after every change of a YAML file."""
-    folders = [SHIPPED_KNOWLEDGE, SHIPPED_VOCABULARY, *map(Path, overlays)]
+    folders = [SHIPPED_KNOWLEDGE, SHIPPED_VOCABULARY, *overlays]
     known = _state(folders)
     yield
     while True:
@@ -28,7 +27,7 @@ def changes(overlays: Sequence[str]) -> Iterator[None]:
             yield
 
 
-def _state(folders: Sequence[Path]) -> State:
+def _state(folders: Sequence[str]) -> State:
     found: State = {}
     for folder in folders:
         for parent, _, files in os.walk(folder):

@@ -26,6 +26,7 @@ def entry_problems(subject: Subject) -> Iterator[Problem]:
         yield from _source_problems(item)
         if item.form == "diagnosis":
             yield from _advice_problems(item)
+            yield from _packet_problems(item, subject)
             yield from _verification_problems(item, subject, subjects)
         elif item.form == "rule":
             yield from _message_problems(item, subject)
@@ -61,6 +62,22 @@ def _advice_problems(item: Item) -> Iterator[Problem]:
     if entry.kind == "escalation" and not entry.packet:
         message = f"{item.id} is an escalation without packet"
         yield Problem("MM261", message, item.where(), "list what to hand over")
+
+
+def _packet_problems(item: Item, subject: Subject) -> Iterator[Problem]:
+    """Where a packet says that something is found, there must be such facts."""
+    kinds = subject.vocabulary.kinds
+    for place, wanted in enumerate(item.entry.packet):
+        for number, found in enumerate([] if isinstance(wanted, str) else wanted.found_in):
+            where = item.where("packet", place, "found_in", number)
+            if found.fact not in kinds:
+                hint = did_you_mean(found.fact, kinds)
+                yield Problem("MM230", f"unknown fact kind {excerpt(found.fact)}", where, hint)
+                continue
+            known = kinds[found.fact].attributes
+            for name in sorted(found.where.keys() - known.keys()):
+                message = f"{found.fact} has no attribute {excerpt(name)}"
+                yield Problem("MM231", message, where, did_you_mean(name, known))
 
 
 def _verification_problems(

@@ -1,9 +1,11 @@
 """Mutation testing of knowledge: small faults are put into entries, and the cases must notice.
 
-:mod:`.conditions`, :mod:`.texts` and :mod:`.forms` make the faults, :mod:`.equivalence` tells those
-that change nothing, :mod:`.trials` runs the cases that can notice, :mod:`.score` counts.
+:mod:`.conditions`, :mod:`.attribute_tests`, :mod:`.texts` and :mod:`.forms` make the faults,
+:mod:`.equivalence` tells those that change nothing, :mod:`.trials` runs the cases that can notice
+the others, and :mod:`.score` counts.
 """
 
 from .score import Mutation, Score, Verdict
+from .trials import Trials
 
-__all__ = ["Mutation", "Score", "Verdict"]
+__all__ = ["Mutation", "Score", "Trials", "Verdict"]

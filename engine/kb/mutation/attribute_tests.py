@@ -91,6 +91,11 @@ class WhereFaults:
         return operand
 
     def shifted(self, op: str, operand: Any, whole: bool) -> Iterator[tuple[Any, bool]]:
+        """The bound moved, and whether more values pass then; only to the side that a test of the
+        flipped operator, which is one of exactly this number, does not show already."""
+        return (x for x in self.moved(op, operand, whole) if x[1] == (op in ("le", "ge")))
+
+    def moved(self, op: str, operand: Any, whole: bool) -> Iterator[tuple[Any, bool]]:
         """The bound moved to either side, and whether more values pass then."""
         value = self.value(operand)
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -98,9 +103,7 @@ class WhereFaults:
         step = 1 if whole else abs(value) * SHIFT or SHIFT
         for sign in (-1, 1):
             moved = value + sign * step
-            if not whole:
-                moved = float(f"{moved:.6g}")
-            yield moved, (sign > 0) == (op in _UPPER)
+            yield moved if whole else float(f"{moved:.6g}"), (sign > 0) == (op in _UPPER)
 
 
 def _choices(name: str, op: str, operand: list[Any]) -> Iterator[Change]:

@@ -86,7 +86,7 @@ def make_session(rules: list[Rule], seed: int, popular: bool = False) -> list[Ro
     for group in range(PLANTED):
         _support(draw.choice(rules), group, makers, rows)
     while len(rows) < RELEVANT:
-        premise = draw.choice(draw.choice(rules).premises)
+        premise = draw.choice(rules).premises[0]
         rows.append(_row(premise.kind, premise.name, draw.randrange(50, 90), draw.randrange(100)))
     if popular:
         rows.append(_row("k0", POPULAR, 0, 1))
@@ -101,7 +101,8 @@ def make_session(rules: list[Rule], seed: int, popular: bool = False) -> list[Ro
 def _support(rule: Rule, group: int, makers: dict[str, Rule], rows: list[Row]) -> None:
     """Facts that make a rule fire, and those that make the signs which it needs."""
     for premise in rule.premises:
-        rows.append(_row(premise.kind, premise.name, group, 60))
+        if premise.joined:  # the popular fact is there once
+            rows.append(_row(premise.kind, premise.name, group, 60))
     for sign in rule.signs:
         _support(makers[sign], group, makers, rows)
 

@@ -49,7 +49,7 @@ class TestFiles:
         [
             (b"", "MM431"),
             (b"\x00" * 7, "MM431"),
-            (b"\x80\x04\x95 pickle", "MM431"),
+            (b"\x80\x04\x95 pickle", "MM433"),
             (struct.pack("<Q", 2**63) + b"{}", "MM431"),
             (struct.pack("<Q", 4) + b"[1]" + b" ", "MM431"),
             (struct.pack("<Q", 5) + b'{"a":' + b"xxxx", "MM431"),

@@ -1,0 +1,1 @@
+"""Graphs of the knowledge: what they show, where their boxes lie, and the formats."""

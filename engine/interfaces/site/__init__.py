@@ -1,0 +1,1 @@
+"""Documentation made from the knowledge: what its pages say, and the formats."""

@@ -1,0 +1,95 @@
+"""What a page says, whatever the format: runs of text in blocks in sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ..graphs.model import Graph
+
+
+class Run(NamedTuple):
+    """A piece of text; ``code`` is shown as it is, ``page`` is where it leads."""
+
+    text: str
+    code: bool = False
+    page: str = ""
+
+
+Runs = tuple[Run, ...]
+
+
+class Paragraph(NamedTuple):
+    """Text in one piece."""
+
+    runs: Runs
+
+
+class Point(NamedTuple):
+    """A point of a list, with points of its own."""
+
+    runs: Runs
+    points: tuple[Point, ...] = ()
+
+
+class Points(NamedTuple):
+    """A list."""
+
+    points: tuple[Point, ...]
+    numbered: bool = False
+
+
+class Table(NamedTuple):
+    """Rows of cells below a head."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Runs, ...], ...]
+
+
+class Verbatim(NamedTuple):
+    """Text as it is, in lines."""
+
+    text: str
+
+
+class Drawing(NamedTuple):
+    """A graph."""
+
+    graph: Graph
+
+
+Block = Paragraph | Points | Table | Verbatim | Drawing
+
+
+class Section(NamedTuple):
+    """Blocks under a heading; ``name`` is where links lead."""
+
+    heading: str
+    blocks: tuple[Block, ...]
+    name: str = ""
+
+
+class Page(NamedTuple):
+    """A page. ``words`` is what a search finds it by, besides title and name."""
+
+    name: str
+    form: str
+    title: str
+    marks: tuple[str, ...]
+    sections: tuple[Section, ...]
+    words: str = ""
+
+
+def text(*parts: str | Run) -> Runs:
+    """Runs from texts and runs, without empty ones."""
+    return tuple(Run(part) if isinstance(part, str) else part for part in parts if part)
+
+
+def code(value: str) -> Run:
+    """Text that is shown as it is."""
+    return Run(value, code=True)
+
+
+def plain(runs: Iterable[Run]) -> str:
+    """The text alone."""
+    return "".join(run.text for run in runs)

@@ -1,0 +1,100 @@
+"""The mutation score: the share of faults that some case notices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ....facts import Location
+from ..build import Built
+from ..source import Item
+from .change import Change
+from .equivalence import Equivalence
+from .forms import EntryFaults
+from .trials import Trials
+
+KILLED, SURVIVED, EQUIVALENT, INVALID = "killed", "survived", "equivalent", "invalid"
+
+
+class Verdict(NamedTuple):
+    """What became of one mutant. ``missing`` is the test that would notice it; ``noticed_by`` a
+    case that does."""
+
+    entry: str
+    where: Location
+    operator: str
+    what: str
+    outcome: str
+    missing: str
+    noticed_by: str
+
+
+class Score(NamedTuple):
+    """Counts over verdicts. Equivalent mutants and those that do not compile are listed apart."""
+
+    killed: int
+    survived: int
+    equivalent: int
+    invalid: int
+
+    @staticmethod
+    def of(verdicts: Iterable[Verdict]) -> Score:
+        """The counts."""
+        found = Counter(verdict.outcome for verdict in verdicts)
+        return Score(found[KILLED], found[SURVIVED], found[EQUIVALENT], found[INVALID])
+
+    @property
+    def share(self) -> float:
+        """Killed among those that a test could kill; 1 where there are none."""
+        faults = self.killed + self.survived
+        return self.killed / faults if faults else 1.0
+
+
+class Mutation:
+    """Mutates entries of a knowledge base and tries the cases on them."""
+
+    def __init__(self, built: Built, trials: Trials) -> None:
+        self._trials = trials
+        diagnoses = [item.id for item in built.source.of("diagnosis")]
+        self._faults = EntryFaults(built.vocabulary, diagnoses)
+        self._equivalence = Equivalence(built.vocabulary)
+
+    @property
+    def failing(self) -> Sequence[str]:
+        """The cases that fail on the knowledge as it is; they can notice nothing."""
+        return self._trials.failing
+
+    def changes(self, item: Item) -> list[Change]:
+        """The faults of an entry."""
+        return list(self._faults.of(item))
+
+    def verdicts(self, item: Item, wanted: Iterable[int] | None = None) -> Iterator[Verdict]:
+        """What becomes of the faults of an entry (of those with ``wanted`` numbers)."""
+        chosen = None if wanted is None else set(wanted)
+        for place, change in enumerate(self._faults.of(item)):
+            if chosen is None or place in chosen:
+                yield self._verdict(item, change)
+
+    def _verdict(self, item: Item, change: Change) -> Verdict:
+        mutant = Item(item.form, change.node, item.document, item.path, item.file)
+        faulty = self._trials.slices.compiled(mutant)
+        outcome, noticed = SURVIVED, ""
+        if faulty is None:
+            outcome = INVALID
+        elif all(
+            self._equivalence.same(self._trials.slices.original(entry), rules)
+            for entry, rules in faulty.entries.items()
+        ):
+            outcome = EQUIVALENT
+        elif (case := self._trials.noticed(faulty)) is not None:
+            outcome, noticed = KILLED, case
+        return Verdict(
+            item.id,
+            item.where(*change.path),
+            change.operator,
+            change.what,
+            outcome,
+            change.missing(item.id) if outcome == SURVIVED else "",
+            noticed,
+        )

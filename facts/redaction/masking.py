@@ -1,0 +1,53 @@
+"""Texts of problems: what they quote from an input is masked before it is cut to a short excerpt.
+
+A border further out hides what it recognises, but half a key, or a value without the name that
+made it a secret, is nothing to recognise. The mark here needs no salt: it tells no values apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .assignments import assigned_spans, secret_value
+from .flattening import flattened_spans
+from .keys import key_spans
+from .suspicion import suspicious
+
+_MAX_NAME = 120
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def masked(text: str) -> str:
+    """``text`` with ``<secret:KIND>`` for every credential that shows in it."""
+    if not suspicious(text):
+        return text
+    plain = _encodable(text)
+    spans = [s for find in (key_spans, assigned_spans, flattened_spans) for s in find(plain)]
+    parts, at = [], 0
+    for span in sorted(spans, key=lambda s: (s.start, -s.end)):
+        if span.start >= at:
+            parts += [text[at : span.start], f"<secret:{span.kind}>"]
+        at = max(at, span.end)
+    return "".join([*parts, text[at:]])
+
+
+def masked_value(name: str, value: Any, item: Mapping[Any, Any]) -> Any:
+    """``value``, given to the attribute ``name`` of ``item``, or a mark in its place if its name,
+    or what another attribute calls it (``name: api_key``), says that it is a secret."""
+    if isinstance(value, list | tuple | Mapping):
+        return f"<{type(value).__name__}>"
+    names = (name, *(v for n, v in item.items() if n != name and _is_name(v)))
+    kinds = (secret_value(known, _encodable(str(value))) for known in names)
+    kind = next(filter(None, kinds), None)
+    return f"<secret:{kind}>" if kind else value
+
+
+def _encodable(text: str) -> str:
+    """RE2 takes UTF-8; one character for another keeps the places."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _MAX_NAME and value.isprintable()

@@ -1,0 +1,41 @@
+"""Opens regular files and nothing else: a pipe would wait for a writer, a device has no end.
+
+What counts is what was opened, not what lay there a moment before.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class NotRegularError(OSError):
+    """A folder, a pipe, a device or a socket; :attr:`strerror` says which."""
+
+
+def open_regular(path: Path | str) -> BinaryIO:
+    """The file, to be read. Raises ``OSError``, also where it is not a regular file,
+    and ``ValueError`` for a name that no file can have."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+        raise NotRegularError(0, f"this is {kind}")
+    return open(handle, "rb")
+
+
+def read_regular(path: Path | str, limit: int) -> bytes:
+    """The content of a file; of one with more than ``limit`` bytes, the first ``limit + 1``. Raises
+    as :func:`open_regular` does."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        raw = file.read(min(size, limit) + 1)  # no more, since room for it is made at once
+        if len(raw) > size:  # it grows, or does not tell its size
+            raw += file.read(max(0, limit + 1 - len(raw)))
+    return raw

@@ -1,0 +1,165 @@
+"""The Ray runner: on a real cluster of several processes and several nodes, without a network."""
+
+import os
+import signal
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+ray = pytest.importorskip("ray")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.xdist_group("ray"),
+    # Of Ray itself: sockets and files that it leaves to the garbage collector.
+    pytest.mark.filterwarnings("default::ResourceWarning"),
+    pytest.mark.filterwarnings("default::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("default::DeprecationWarning"),
+    pytest.mark.filterwarnings("default::FutureWarning"),
+]
+
+from modelmedic.engine.interfaces.bulk.job import run_job  # noqa: E402
+from modelmedic.engine.interfaces.bulk.progress import NoProgress  # noqa: E402
+from modelmedic.engine.interfaces.bulk.ray_runner import RayRunner  # noqa: E402
+from modelmedic.facts import ModelMedicError  # noqa: E402
+
+RECORDS = 1500
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, record, write_lines):
+    folder = tmp_path_factory.mktemp("ray")
+    lines = [record(n) if n % 97 else f"bad {n}" for n in range(RECORDS)]
+    write_lines(folder / "r.jsonl", lines)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wanted(folder, plan_of, in_this_process):
+    """What the records come to without any processes."""
+    run_job(plan_of(folder / "wanted", folder / "r.jsonl"), in_this_process, NoProgress())
+    return outputs(folder / "wanted")
+
+
+def outputs(target: Path) -> list[bytes]:
+    return [target.with_name(target.name + end).read_bytes() for end in ("", ".errors.jsonl")]
+
+
+class Saboteur(NoProgress):
+    """Does harm when so many records are behind."""
+
+    def __init__(self, after, harm):
+        self._after = after
+        self._harm = harm
+        self.done = False
+
+    def advance(self, records, stored):
+        if records >= self._after and not self.done:
+            self.done = True
+            self._harm()
+
+
+@pytest.fixture
+def cluster(environment, monkeypatch):
+    """Three nodes of one core each; nothing of Ray that would listen or call home."""
+    from ray.cluster_utils import Cluster
+
+    for name in ("PYTHONPATH", "MODELMEDIC_CACHE"):
+        monkeypatch.setenv(name, environment[name])
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    small = {"num_cpus": 1, "object_store_memory": 100 * 1024 * 1024}
+    cluster = Cluster(initialize_head=True, head_node_args={**small, "include_dashboard": False})
+    try:
+        cluster.others = [cluster.add_node(**small) for _ in range(2)]
+        cluster.wait_for_nodes()
+        ray.init(cluster.address, log_to_driver=False, logging_level="error")
+        yield cluster
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def test_the_command_on_this_machine(folder, wanted, bulk):
+    arguments = ("r.jsonl", "--chunk", 50, "--workers", 2)
+    code, _ = bulk(folder, *arguments, "-o", "here.jsonl")
+    assert code == 0
+    code, said = bulk(folder, *arguments, "-o", "ray.jsonl", "--runner", "ray")
+    assert code == 0
+    assert outputs(folder / "ray.jsonl") == outputs(folder / "here.jsonl")
+    assert f"{RECORDS - 16:,} records diagnosed" in said
+
+
+def test_several_nodes_and_one_is_lost(folder, wanted, plan_of, setup_of, cluster):
+    target = folder / "nodes"
+    saboteur = Saboteur(200, lambda: cluster.remove_node(cluster.others[0], allow_graceful=False))
+    plan = plan_of(target, folder / "r.jsonl", records=20)
+    run_job(plan, partial(RayRunner, setup_of(), workers=3), saboteur)
+    assert saboteur.done
+    assert outputs(target) == wanted
+
+
+def test_killed_workers_lose_nothing(folder, wanted, plan_of, setup_of, cluster):
+    target = folder / "killed"
+
+    def kill():
+        for pid in working():
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+
+    killed: list[int] = []
+    saboteur = Saboteur(200, kill)
+    plan = plan_of(target, folder / "r.jsonl", records=20)
+    run_job(plan, partial(RayRunner, setup_of(), workers=3), saboteur)
+    assert killed
+    assert outputs(target) == wanted
+
+
+def working() -> list[int]:
+    """The processes of Ray that have a task."""
+    limit = time.monotonic() + 30
+    while time.monotonic() < limit:
+        found = [
+            int(place.parent.name)
+            for place in Path("/proc").glob("[0-9]*/cmdline")
+            if _text(place).startswith("ray::_work")
+        ]
+        if found:
+            return found
+    return []
+
+
+def _text(place: Path) -> str:
+    try:
+        return place.read_text()
+    except OSError:
+        return ""
+
+
+def test_interrupted_with_one_runner_and_ended_with_the_other(
+    folder, wanted, plan_of, setup_of, in_this_process, cluster
+):
+    plan = plan_of(folder / "both", folder / "r.jsonl", records=20)
+    with pytest.raises(KeyboardInterrupt):
+        run_job(plan, lambda: in_this_process(20), NoProgress())
+    outcome = run_job(plan, partial(RayRunner, setup_of(), workers=3), NoProgress())
+    assert outcome.went_on_after == 400
+    assert outputs(plan.target) == wanted
+
+
+def test_another_version_on_the_cluster_is_refused(setup_of, cluster, folder, plan_of):
+    plan = plan_of(folder / "version", folder / "r.jsonl")
+    with pytest.raises(ModelMedicError) as caught:
+        run_job(plan, partial(RayRunner, setup_of(version="0.0.1")), NoProgress())
+    assert [p.code for p in caught.value.problems] == ["MM338"]
+
+
+def test_no_cluster_there(folder, bulk):
+    code, said = bulk(
+        folder, "r.jsonl", "-o", "none.jsonl", "--runner", "ray", "--address", "127.0.0.1:1",
+        RAY_gcs_rpc_server_connect_timeout_s="1", RAY_gcs_server_request_timeout_seconds="2",
+    )  # fmt: skip
+    assert (code, "MM338" in said) == (2, True), said
+    assert not (folder / "none.jsonl").exists()

@@ -1,0 +1,68 @@
+"""The maintainers' commands, run in this process on the shipped knowledge and on small folders."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from modelmedic.engine.interfaces.main import main
+
+
+class Answer(NamedTuple):
+    """What a run left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON document on stdout."""
+        return json.loads(self.out)
+
+
+Run = Callable[..., Answer]
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder that the tests share, so that the knowledge is compiled once."""
+    return tmp_path_factory.mktemp("compiled")
+
+
+@pytest.fixture
+def diagnose(
+    compiled: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Run]:
+    """Runs ``diagnose`` with arguments."""
+    monkeypatch.setenv("MODELMEDIC_CACHE", str(compiled))
+
+    def run(*arguments: object) -> Answer:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return Answer(int(stop.value.code or 0), out, err)
+
+    yield run
+    gc.enable()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a folder from a mapping of paths to texts."""
+
+    def write(name: str, files: dict[str, str]) -> Path:
+        for path, text in files.items():
+            target = tmp_path / name / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+        return tmp_path / name
+
+    return write

@@ -1,0 +1,137 @@
+"""What the interpreter does while untrusted things are read: nothing is executed that is not ours,
+no socket is opened, no process started, nothing written but the named output and the cache."""
+
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+PACKAGES = ("facts", "knowledge", "probes", "engine")
+# Devices that Python opens by itself, and what tells one machine from another.
+READ = ("/dev/null", "/dev/urandom", "/etc/machine-id", "/var/lib/dbus/machine-id", "/etc/passwd",
+        "/etc/nsswitch.conf", "/etc/localtime", "/proc", "/sys", "/etc/os-release",
+        "/usr/lib/os-release", "/etc/ld.so.cache", "/etc/magic", "/etc/mime.types")  # fmt: skip
+FORBIDDEN = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn",
+             "os.fork", "os.forkpty", "pickle.", "urllib", "http", "ftplib", "smtplib",
+             "shutil.unpack", "os.chown", "os.link", "os.symlink", "os.startfile")  # fmt: skip
+CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.chmod", "os.utime")
+
+
+def trusted_folders(root):
+    """Where code may come from: the interpreter, its packages, this tree."""
+    paths = sysconfig.get_paths()
+    kept = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return tuple(sorted({*kept, *(str(root / part) for part in PACKAGES),
+                         *(str(root / ".typing" / "modelmedic" / part) for part in PACKAGES),
+                         sys.base_prefix}))  # fmt: skip
+
+
+def faults(events, root, writable=(), readable=()):
+    """The events that must not be, in words."""
+    trusted = trusted_folders(root)
+    for event, *values in events:
+        if event.startswith(FORBIDDEN):
+            yield f"{event} {values}"
+        elif event == "open" and isinstance(values[0], str):
+            path, flags = os.path.abspath(values[0]), values[2]
+            writes = bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
+            if writes and not is_below(path, writable) and path != "/dev/null":
+                yield f"writes {path}"
+            if not writes and not is_below(path, (*trusted, *READ, *readable, *writable)):
+                yield f"reads {path}"
+        elif event in CHANGES and not is_below(os.path.abspath(str(values[0])), writable):
+            yield f"{event} {values}"
+        elif event == "import" and isinstance(values[1], str) and values[1] not in ("", "None"):
+            if not is_below(values[1], trusted):
+                yield f"imports {values}"
+        elif event == "exec" and "<code object" in str(values[0]):
+            file = str(values[0]).partition('file "')[2].partition('"')[0]
+            if file and not file.startswith("<") and not is_below(file, trusted):
+                yield f"executes {file}"
+
+
+def is_below(path, folders):
+    return any(path == str(f) or path.startswith(f"{f}{os.sep}") for f in folders)
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "markdown", "html", "sarif", "junit", "github"])
+def test_the_main_job(watched, root, environment, tmp_path, slow_steps, format_):
+    """Loading knowledge (compiling it, too), loading facts, diagnosing and reporting."""
+    cache, out = tmp_path / "cache", tmp_path / "report"
+    for _ in ("compiled now", "from the cache"):
+        answer, events = watched("--facts", slow_steps, "-f", format_, "-o", out,
+                                 MODELMEDIC_CACHE=str(cache))  # fmt: skip
+        assert answer.code == 1, answer.err
+        allowed = (cache, out, *drafts_of(events, out))
+        assert list(faults(events, root, allowed)) == []
+        assert any(event == "open" for event, *_ in events), "the hook heard nothing"
+
+
+def drafts_of(events, out):
+    """The file that becomes the output."""
+    return {e[1] for e in events if e[0] == "open" and isinstance(e[1], str)
+            and e[1].startswith(f"{out.parent}/.{out.name}-")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("kb", "list"), ("explain", "tinker.perf.slow-steps"), ("facts",),
+     ("probe", "list"), ("decode", "tinker.RateLimitError: Error code: 429"),
+     ("why-not", "tinker.perf.missing-pipelining", "--facts", "FACTS"),
+     ("whatif", "--facts", "FACTS", "--set", "python version=3.12.1")],
+    ids=lambda words: "-".join(words[:2]),
+)  # fmt: skip
+def test_other_commands(watched, root, environment, slow_steps, command):
+    given = [slow_steps if word == "FACTS" else word for word in command]
+    answer, events = watched(*given)
+    assert answer.code in (0, 1), answer.err
+    assert list(faults(events, root, (environment["MODELMEDIC_CACHE"],))) == []
+
+
+def test_inspecting_the_folder_of_a_stranger(
+    watched, root, environment, tmp_path, hostile_folder, trap
+):
+    """Also with the stranger's folder as the working folder."""
+    out = tmp_path / "report.json"
+    answer, events = watched("inspect", hostile_folder, "-f", "json", "-o", out,
+                             cwd=hostile_folder)  # fmt: skip
+    assert answer.code in (0, 1), answer.err
+    allowed = (environment["MODELMEDIC_CACHE"], out, *drafts_of(events, out))
+    known = (hostile_folder,)
+    assert list(faults(events, root, allowed, known)) == []
+    read = {e[1] for e in events if e[0] == "open" and str(e[1]).startswith(str(hostile_folder))}
+    assert len(read) > 10, "the folder was not looked into"
+    assert not trap.mark.exists()
+
+
+def test_pickled_objects_are_not_loaded(watched, hostile_folder, trap):
+    for name in sorted(os.listdir(hostile_folder)):
+        answer, events = watched("inspect", hostile_folder / name)
+        assert not [e for e in events if e[0].startswith("pickle.")], name
+        assert answer.code in (0, 1, 2), name
+    assert not trap.mark.exists()
+
+
+def test_the_watch_sees(tmp_path, root):
+    """Each kind of fault is one."""
+    kinds: dict[str, list[object]] = {
+        "socket.connect": ["socket.connect", "s", "('h', 1)"],
+        "writes": ["open", str(tmp_path / "x"), "w", os.O_WRONLY],
+        "reads": ["open", str(tmp_path / "x"), "r", os.O_RDONLY],
+        "os.remove": ["os.remove", str(tmp_path / "x"), -1],
+        "imports": ["import", "yaml", str(tmp_path / "yaml.py"), "", ""],
+        "executes": ["exec", f'<code object <module> at 0x1, file "{tmp_path}/yaml.py", line 1>'],
+    }
+    for start, event in kinds.items():
+        (fault,) = faults([event], root)
+        assert fault.startswith(start)
+
+
+def test_the_pickles_would_have_worked(trap):
+    import pickle
+
+    pickle.loads(pickle.dumps(trap))
+    assert trap.mark.is_dir()
+    assert isinstance(trap.mark, Path)

@@ -1,0 +1,230 @@
+"""Faults of the machine: killed at any moment, a reader that goes, a full disk, no home, an old
+terminal. What is written is whole or not there, and nobody sees a traceback."""
+
+import contextlib
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from modelmedic.engine.interfaces.formats import FORMATS
+
+COMMAND = (sys.executable, "-P", "-m", "modelmedic.engine.interfaces.main")
+ENDS = {0, 1, 130, -signal.SIGTERM, -signal.SIGKILL, -signal.SIGINT}
+# The write and the replacement of a file take less than a signal needs: here the disk is slow.
+SLOW_DISK = """
+import os, sys, time
+from pathlib import Path
+from modelmedic.engine.interfaces import output
+write = output._replace
+class Slow:
+    def __init__(self, file): self.file = file
+    def __enter__(self): self.file.__enter__(); return self
+    def __exit__(self, *error): return self.file.__exit__(*error)
+    def write(self, text):
+        for at in range(0, len(text), 500):
+            self.file.write(text[at : at + 500]); self.file.flush(); time.sleep(0.02)
+before = Path.open
+def slow(path, mode="r", *more, **named):
+    file = before(path, mode, *more, **named)
+    return Slow(file) if "x" in mode else file
+Path.open = slow
+from modelmedic.engine.interfaces.main import main
+main(sys.argv[1:])
+"""
+
+
+def killed(command, environment, number, after):
+    """Start, wait, send a signal; the exit code and what was said."""
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)  # fmt: skip
+    time.sleep(after)
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_stopped_at_any_moment(environment, slow_steps, tmp_path, diagnose, number):
+    """The report that was there before stays until the new one is whole."""
+    random_times = random.Random(number)
+    old, out = {"old": True}, tmp_path / "report.json"
+    whole = diagnose("--facts", slow_steps, "-f", "json").json
+    for _ in range(10):
+        out.write_text(json.dumps(old))
+        command = [*COMMAND, "--facts", slow_steps, "-f", "json", "-o", out]
+        code, said, err = killed(command, environment, number, random_times.uniform(0.0, 0.5))
+        assert code in ENDS, err
+        assert said == ""
+        if code != -signal.SIGINT:  # before any of our code has run, Python says it its own way
+            assert "Traceback" not in err
+        assert json.loads(out.read_text()) in (old, whole)
+    left = {path.name for path in tmp_path.iterdir()} - {"report.json"}
+    assert number == signal.SIGKILL or left == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_stopped_while_it_writes(environment, slow_steps, tmp_path, number):
+    """Nothing of a half-written report stays behind, except after a kill that nobody can see
+    coming; and that does not disturb the next run."""
+    out = tmp_path / "report.json"
+    command = [sys.executable, "-P", "-c", SLOW_DISK, "--facts", slow_steps, "-f", "json",
+               "-o", out]  # fmt: skip
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+    while not list(tmp_path.iterdir()) and process.poll() is None:
+        time.sleep(0.01)
+    assert process.poll() is None, "it was quicker than the test"
+    process.send_signal(number)
+    err = process.communicate(timeout=60)[1].decode()
+    assert "Traceback" not in err
+    left = list(tmp_path.iterdir())
+    assert out not in left
+    if number != signal.SIGKILL:
+        assert left == []
+        assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number]
+    subprocess.run([*COMMAND, *map(str, command[4:])], env=environment, timeout=60, check=False)
+    assert json.loads(out.read_text())["status"] == "findings"
+
+
+@pytest.mark.slow
+def test_stopped_while_it_compiles(environment, slow_steps, tmp_path, diagnose):
+    """A cache that was being written is whole or not there: the next run gives the same answer."""
+    expected = diagnose("--facts", slow_steps, "-f", "json").out
+    random_times = random.Random(7)
+    cache = tmp_path / "cache"
+    changed = environment | {"MODELMEDIC_CACHE": str(cache)}
+    for _ in range(6):
+        command = [*COMMAND, "--facts", slow_steps]
+        killed(command, changed, signal.SIGKILL, random_times.uniform(0.3, 1.5))
+        for stored in cache.glob("knowledge-*") if cache.exists() else ():
+            header = json.loads(stored.read_bytes().split(b"\n")[0])
+            assert header["sha256"]
+    again = diagnose("--facts", slow_steps, "-f", "json", MODELMEDIC_CACHE=str(cache))
+    assert again.out == expected
+
+
+@pytest.mark.parametrize("arguments", [
+    ("--facts", "FACTS"), ("kb", "list"), ("facts",), ("facts", "--schema"), ("--help",),
+    ("explain", "tinker.perf.slow-steps"), ("decode", "tinker.RateLimitError: 429"),
+    ("probe", "list"), ("inspect", "FACTS", "-f", "html"), ("kb", "--help"),
+    ("probe", "environment")], ids=lambda words: "-".join(words[:2]))  # fmt: skip
+def test_a_reader_that_has_gone(environment, slow_steps, arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        given = [str(slow_steps) if word == "FACTS" else word for word in arguments]
+        done = subprocess.run([*COMMAND, *given], stdout=writer, stderr=subprocess.PIPE,
+                              env=environment, timeout=100, check=False)  # fmt: skip
+    finally:
+        os.close(writer)
+    assert done.stderr == b""
+    assert done.returncode in (0, 1)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize("arguments", [
+    ("kb", "list"), ("facts", "--schema"), ("--help",), ("explain", "tinker.perf.slow-steps"),
+    ("--version",), ("probe", "list"), ("decode", "x", "-f", "json")], ids="-".join)  # fmt: skip
+def test_stdout_on_a_full_disk(environment, arguments):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE,
+                              env=environment, timeout=100, check=False)  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"MM320 cannot write the answer: No space left on device")
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_full_disk_under_the_output(environment, slow_steps, tmp_path, format_):
+    """The limit on the size of files stands for the end of the disk: the old report stays."""
+    out = tmp_path / "report"
+    out.write_text("old")
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))
+
+    command = [*COMMAND, "--facts", slow_steps, "-f", format_, "-o", out]
+    small = environment | {"MODELMEDIC_CACHE": ""}
+    done = subprocess.run(command, env=small, capture_output=True, preexec_fn=limit, timeout=100,
+                          check=False)  # fmt: skip
+    said = (done.stdout + done.stderr).decode()
+    if done.returncode == 1:  # some reports are as short as that
+        assert out.stat().st_size <= 700
+    else:
+        assert done.returncode == 2
+        assert "MM320" in said and "Traceback" not in said
+        assert out.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+
+
+def test_no_room_for_the_cache(environment, slow_steps, tmp_path, diagnose):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    changed = environment | {"MODELMEDIC_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run([*COMMAND, "--facts", slow_steps], env=changed, capture_output=True,
+                          preexec_fn=limit, timeout=100, check=False)  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert done.stdout.decode() == diagnose("--facts", slow_steps).out
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def as_nobody():
+    """Gives up the rights of root in the child."""
+    if os.geteuid() != 0:
+        return None
+    return lambda: os.setuid(65534)
+
+
+@pytest.mark.parametrize("home", ["read-only", "missing", "a file", "unset", "not absolute", "~"])
+def test_no_home_to_write_to(environment, slow_steps, tmp_path_factory, as_nobody, home, diagnose):
+    folder = tmp_path_factory.mktemp("homes")
+    for each in (folder, folder.parent, folder.parent.parent):
+        each.chmod(0o755)
+    (folder / "read-only").mkdir()
+    (folder / "read-only").chmod(0o555)
+    (folder / "file").touch()
+    homes = {"read-only": str(folder / "read-only"), "missing": str(folder / "none"),
+             "a file": str(folder / "file"), "not absolute": "here", "~": "~"}  # fmt: skip
+    kept = {n: v for n, v in environment.items()
+            if n not in ("HOME", "MODELMEDIC_CACHE", "XDG_STATE_HOME", "XDG_CACHE_HOME")}  # fmt: skip
+    changed = kept | ({"HOME": homes[home]} if home in homes else {})
+    command = [*COMMAND, "--facts", slow_steps]
+    done = subprocess.run(command, env=changed, capture_output=True, cwd="/", timeout=100,
+                          preexec_fn=as_nobody, check=False)  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert done.stdout.decode() == diagnose("--facts", slow_steps).out
+    asked = subprocess.run([*COMMAND, "--accessible"], env=changed, capture_output=True, cwd="/",
+                           input=b"slow-steps\nreport\nquit\n", timeout=100,
+                           preexec_fn=as_nobody, check=False)  # fmt: skip
+    assert asked.returncode in (0, 1), asked.stderr.decode()
+    assert b"Traceback" not in asked.stderr + asked.stdout
+
+
+@pytest.mark.parametrize("variables", [
+    {"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    {"LC_ALL": "POSIX", "LANG": ""}, {"LC_ALL": "xx_YY.nonsense"}, {"TERM": "dumb"},
+    {"TERM": "nonsense"}, {"TERM": None}, {"COLUMNS": "0"}, {"COLUMNS": "1"}, {"COLUMNS": "-5"},
+    {"COLUMNS": "many"}, {"TZ": "Nowhere/Else"}, {"PYTHONIOENCODING": "latin-1"}, {"PATH": None},
+    {"TMPDIR": "/nowhere"}], ids=str)  # fmt: skip
+def test_odd_environments(diagnose, facts_file, variables):
+    """Text that not every terminal can show, and wide lines."""
+    facts = facts_file({"kind": "symptom", "name": "slow-steps",
+                        "provenance": {"location": "naïve → 漢字"}})  # fmt: skip
+    for arguments in (("--facts", facts, "-v"), ("inspect", facts), ("decode", "Fehler: größer")):
+        answer = diagnose(*arguments, **variables)
+        assert answer.code in (0, 1), answer.err
+        assert answer.err == ""
+    plain = diagnose("--facts", facts, "-f", "json", **variables)
+    assert "naïve → 漢字" in str(plain.json["facts"])
