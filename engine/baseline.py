@@ -29,32 +29,34 @@ def accept(
     have read, so they are compared with that."""
     shown = seen or report
     facts = {fact_id: fact for fact_id, fact, derived in shown.facts if not derived}
+    problems = {d.id: d for d in shown.diagnoses if d.kind != "benign"}
     found: dict[str, Accepted] = {}
     notes = list(report.notes)
     for entry in entries:
-        fitting = [d for d in shown.diagnoses if _covers(entry, d, facts)]
+        reason = _apart(entry, problems.get(entry.id), facts)
         if entry.accepted.until < today:
-            notes.append(_expired(entry, bool(fitting)))
-        elif not fitting:
-            notes.append(_idle(entry))
-        for d in fitting:
-            known = found.get(d.id)
-            if entry.accepted.until >= max(today, known.until if known else ""):
-                found[d.id] = entry.accepted
+            notes.append(_expired(entry, fits=not reason))
+        elif reason:
+            notes.append(_idle(entry, reason))
+        elif entry.id not in found or found[entry.id].until < entry.accepted.until:
+            found[entry.id] = entry.accepted
     diagnoses = tuple(d._replace(accepted=found.get(d.id)) for d in report.diagnoses)
     return report._replace(diagnoses=diagnoses, notes=tuple(notes))
 
 
-def _covers(entry: Entry, d: Diagnosis, facts: Mapping[str, Fact]) -> bool:
-    """Whether the entry is about this finding: each of its facts is there, and the evidence holds
-    nothing of these kinds besides. So new evidence ends the acceptance."""
-    if d.id != entry.id or d.kind == "benign":
-        return False
-    evidence = [facts[e.fact] for e in d.evidence if e.fact in facts]
+def _apart(entry: Entry, d: Diagnosis | None, facts: Mapping[str, Fact]) -> str:
+    """Why the entry is not about this finding, or an empty text. All its facts must be there, and
+    the evidence may hold nothing of their kinds besides: new evidence ends an acceptance."""
+    if d is None:
+        return "it is not found"
+    for kind, values in entry.facts:
+        if not any(_is(fact, kind, values) for fact in facts.values()):
+            return f"there is no such fact: {Fact.of(kind, **values)}"
     kinds = {kind for kind, _ in entry.facts}
-    return all(any(_is(fact, *w) for fact in facts.values()) for w in entry.facts) and all(
-        any(_is(fact, *wanted) for wanted in entry.facts) for fact in evidence if fact.kind in kinds
-    )
+    for fact in (facts[e.fact] for e in d.evidence if e.fact in facts):
+        if fact.kind in kinds and not any(_is(fact, *wanted) for wanted in entry.facts):
+            return f"it rests on more than the facts of the entry: {fact}"
+    return ""
 
 
 def _is(fact: Fact, kind: str, values: Mapping[str, Value]) -> bool:
@@ -72,11 +74,10 @@ def _expired(entry: Entry, fits: bool) -> Problem:
     )
 
 
-def _idle(entry: Entry) -> Problem:
-    scope = " with these facts" if entry.facts else ""
+def _idle(entry: Entry, reason: str) -> Problem:
     return Problem(
         "MM343",
-        f"the acceptance of {entry.id} matches nothing: it is not found{scope}",
+        f"the acceptance of {entry.id} has no effect: {reason}",
         entry.where,
         "remove the entry if this is mended; check its id and facts if not",
     )

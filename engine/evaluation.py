@@ -54,7 +54,7 @@ class Evaluator:
         for signal in self._memory.matches:
             if signal[0] == "unless_possible":
                 continue
-            for rule in self.program.network.uses.get(signal, ()):
+            for rule in self.program.network.uses[signal]:
                 counts[rule] = counts.get(rule, 0) + 1
         return counts
 

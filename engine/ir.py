@@ -166,7 +166,7 @@ def from_plain(plain: Mapping[str, Any]) -> Program:
     Raises ValueError, TypeError or KeyError on data of another form.
     """
     for part in ("patterns", "rules", "aggregates"):
-        if not isinstance(plain[part], list):
+        if not isinstance(plain[part], Sequence):
             raise ValueError("list expected")
     return Program(
         LazySequence(plain["patterns"], _pattern),

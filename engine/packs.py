@@ -77,7 +77,7 @@ def _packs() -> Iterator[Pack]:
 
 def _folder(point: EntryPoint) -> Path | None:
     """The folder that an entry point names by a dotted path, found without importing anything."""
-    parts = point.module.split(".")
+    parts = point.value.partition(":")[0].strip().split(".")
     if not all(part.isidentifier() for part in parts):
         return None
     for root in _roots(point, parts[0]):

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from .fact import Value, normal
 from .problems import ModelMedicError, Problem, did_you_mean
 from .strict_models import Strict, check
 from .strict_yaml import Document, Read, load

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .fact import Fact, Provenance, Value
-from .lazy import LazyMapping
+from .lazy_mapping import LazyMapping
 from .problems import Location, ModelMedicError, Problem, did_you_mean, excerpt
 from .records import NamedTuple
 

@@ -1,33 +1,25 @@
-"""Mappings whose values are made when they are first asked for: few are, in one short run."""
+"""Attributes that are computed when they are first asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from functools import cached_property as cached_property
+else:
 
+    class cached_property:  # noqa: N801 - stands in for functools.cached_property
+        """``functools.cached_property`` without its lock, which all instances of a class share:
+        threads would wait for each other. Two that come at once both compute, and one value
+        stays."""
 
-class LazyMapping(Mapping[str, T]):
-    """The values that ``make`` makes of plain data."""
+        def __init__(self, function: Callable[[Any], Any]) -> None:
+            self._function = function
+            self._name = function.__name__
+            self.__doc__ = function.__doc__
 
-    def __init__(self, plain: Mapping[str, Any], make: Callable[[str, Any], T]) -> None:
-        self._plain = plain
-        self._make = make
-        self._made: dict[str, T] = {}
-
-    def __getitem__(self, name: str) -> T:
-        try:
-            return self._made[name]
-        except KeyError:
-            made = self._made[name] = self._make(name, self._plain[name])
-            return made
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._made or name in self._plain
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._plain)
-
-    def __len__(self) -> int:
-        return len(self._plain)
+        def __get__(self, instance: object, owner: type) -> Any:
+            if instance is None:
+                return self
+            return instance.__dict__.setdefault(self._name, self._function(instance))

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
+__all__ = ["NamedTuple"]
+
 if TYPE_CHECKING:
-    from typing import NamedTuple as NamedTuple  # so that it can be imported from here
+    from typing import NamedTuple
 else:
 
     class _Declaration(type):

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-COMMANDS = ["inspect", "watch", "decode", "probe", "why-not", "whatif", "explain", "facts", "kb"]
+COMMANDS = [
+    "bulk", "inspect", "watch", "decode", "probe", "why-not", "whatif", "explain", "facts", "kb",
+]  # fmt: skip
 RUN = "from modelmedic.engine.interfaces.main import main; main()"
 
 

@@ -5,11 +5,12 @@ With it a run decodes only the rules and patterns that its facts touch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...facts import Value
-from ...facts.lazy import LazyMapping
+from ...facts.lazy_mapping import LazyMapping
 from ...facts.records import NamedTuple
 from ..identity import identity
 
@@ -25,6 +26,18 @@ class AlphaTable(NamedTuple):
     general: Sequence[int]
     by_value: Mapping[str, Mapping[tuple[str, Value], Sequence[int]]]
     by_text: Mapping[str, Sequence[tuple[str, int]]]
+
+
+class Lookup(dict[Signal, Sequence[int]]):
+    """Found when first asked for with ``[signal]``, and kept: as quick as any dict from then on."""
+
+    def __init__(self, find: Callable[[Signal], Sequence[int]]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, signal: Signal) -> Sequence[int]:
+        found = self[signal] = self._find(signal)
+        return found
 
 
 class NetworkIndex(NamedTuple):
@@ -59,7 +72,6 @@ def to_plain(index: NetworkIndex) -> dict[str, Any]:
     return {
         "shapes": [[p, n, [list(j) for j in joins]] for p, n, joins in index.shapes],
         "rule_shapes": list(index.rule_shapes),
-        "first_watch": [[mode, p, list(rules)] for (mode, p), rules in index.first_watch.items()],
         "always_ready": list(index.always_ready),
         "alpha": {
             kind: [
@@ -75,22 +87,43 @@ def to_plain(index: NetworkIndex) -> dict[str, Any]:
         "blocking": sorted(index.blocking),
         "refutable": sorted(index.refutable),
         "concluding": {key: list(rules) for key, rules in index.concluding.items()},
-        "uses": [[mode, p, list(rules)] for (mode, p), rules in index.uses.items()],
+        "signals": _signals(index),
     }
+
+
+def _signals(index: NetworkIndex) -> list[dict[str, list[int]]]:
+    """For each pattern and mode the rules that wait for the signal: how many watch it first, those,
+    then the others."""
+    found: list[dict[str, list[int]]] = []
+    for signal, rules in index.uses.items():
+        mode, pattern = signal
+        found += [{} for _ in range(pattern + 1 - len(found))]
+        first = index.first_watch.get(signal, ())
+        found[pattern][mode] = [len(first), *first, *(r for r in rules if r not in first)]
+    return found
 
 
 def from_plain(plain: Mapping[str, Any]) -> NetworkIndex:
     """Rebuild; raises ValueError, TypeError or KeyError on other data."""
+    signals = plain["signals"]
+
+    def of_signal(signal: Signal) -> Sequence[int]:
+        mode, pattern = signal
+        raw = signals[pattern] if pattern < len(signals) else {}
+        known = json.loads(raw) if isinstance(raw, bytes) else raw
+        return known.get(mode, (0,))  # type: ignore[no-any-return]
+
+    counted = Lookup(of_signal)
     return NetworkIndex(
         [(p, n, tuple((a, b, c, d) for a, b, c, d in joins)) for p, n, joins in plain["shapes"]],
         plain["rule_shapes"],
-        {(mode, p): rules for mode, p, rules in plain["first_watch"]},
+        Lookup(lambda signal: counted[signal][1 : 1 + counted[signal][0]]),
         plain["always_ready"],
         LazyMapping(plain["alpha"], _table),
         frozenset(plain["blocking"]),
         frozenset(plain["refutable"]),
         plain["concluding"],
-        {(mode, p): rules for mode, p, rules in plain["uses"]},
+        Lookup(lambda signal: counted[signal][1:]),
     )
 
 

@@ -105,7 +105,7 @@ class Run:
     def _wake(self, signal: Signal) -> None:
         """A pattern has its first match: look at the rules that watch it before all others."""
         plans = self._backend.plans
-        for index in self._backend.first_watch.get(signal, ()):
+        for index in self._backend.first_watch[signal]:
             self._wait_on(plans.get(index) or self._backend.plan(index))
 
     def _wait_on(self, plan: RulePlan) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from . import output
+from .formats import Picture
 from .inspection import gather
 from .known_inputs import with_known_inputs
 from .options import FAIL_ON_CHOICE, baseline_options, common
@@ -21,7 +22,7 @@ from .setup import load_doctor
 @click.option("--save-facts", type=click.Path(path_type=Path), default=None, metavar="FILE",
               help="Also write the facts that were gathered.")  # fmt: skip
 @click.option("--plots", type=click.Path(path_type=Path), default=None, metavar="DIR",
-              help="Write plots of R-ratios and errors (PNG).")  # fmt: skip
+              help="Write plots of R-ratios and errors (PNG); an HTML report shows them, too.")  # fmt: skip
 @baseline_options
 @common
 def inspect(
@@ -49,11 +50,13 @@ def inspect(
         report = with_baseline(report, baseline, doctor.base.vocabulary, today)
     if save_facts is not None:
         output.emit_facts(facts, save_facts)
+    pictures: Sequence[Picture] = ()
     if plots is not None:
         from .plots import plot
 
-        plot(facts, paths, plots)
-    output.emit_report(report, format_, target, verbose=verbose, fail_on=fail_on, read=read)
+        pictures = plot(facts, paths, plots)
+    output.emit_report(report, format_, target, verbose=verbose, fail_on=fail_on, read=read,
+                       pictures=pictures)  # fmt: skip
     if not facts and problems:
         return output.BAD_INPUT
     return output.exit_code(report, fail_on)

@@ -15,6 +15,9 @@ from .border import UnsafeOutputError
 from .formats import FORMATS
 
 
+_HELP = frozenset({"-h", "--help", "--version"})
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
     gc.disable()  # one short run; nothing of it is worth collecting
@@ -59,7 +62,9 @@ def _run(arguments: list[str]) -> int:
 def _reported(arguments: list[str]) -> int:
     """The exit code of the command, with its errors told."""
     try:
-        return _trusting(arguments)
+        code = _trusting(arguments)
+        output.finish()
+        return code
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return output.INTERRUPTED
@@ -120,6 +125,11 @@ def _command_line(arguments: list[str]) -> int:
         return stop.exit_code
     except click.exceptions.Abort:
         raise KeyboardInterrupt from None
+    except OSError as error:
+        if not _HELP.intersection(arguments):
+            raise
+        output.give_up(error)  # these pages click writes itself
+        return output.OK
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f"see `{context.command_path if context else 'diagnose'} --help`"

@@ -6,14 +6,15 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...facts import Fact, Location, ModelMedicError, Problem
 from ...facts.redaction import Redacted
 from ..report import SEVERITIES, Report
 from .border import redacted
-from .formats import Document, Failure, render, render_failure
+from .formats import Document, Failure, Picture, render, render_failure
 from .layout import Line, rendered, text_of
 
 if TYPE_CHECKING:
@@ -35,9 +36,10 @@ def emit_report(
     fail_on: str = "error",
     read: Sequence[tuple[str, str, int]] = (),
     lines: Callable[[Report], Iterable[Line]] | None = None,
+    pictures: Sequence[Picture] = (),
 ) -> None:
     """Write a report in one of the formats to stdout or a file. ``lines`` is another way to say it
-    as text; ``read`` lists what was read for it."""
+    as text; ``read`` lists what was read for it; ``pictures`` go into a page."""
     document = redacted(Document(report, tuple(read), verbose, fail_on))
     if format_ == "text":
         from .formats.text import report_text
@@ -45,7 +47,7 @@ def emit_report(
         said = document.map(lambda d: list(lines(d.report) if lines else report_text(document)))
         _emit_lines(said, target)
     else:
-        _emit(render(document, format_), target)
+        _emit(render(document, format_, pictures), target)
 
 
 def report_document(report: Report, format_: str) -> Redacted[str]:
@@ -136,7 +138,7 @@ def _emit(text: Redacted[str], target: Path | None) -> None:
 def _replace(path: Path, data: bytes) -> None:
     draft = path.with_name(f".{path.name}-{os.getpid()}")
     try:
-        with draft.open("xb") as file:
+        with _tidy_end(), draft.open("xb") as file:
             file.write(data)
         if path.exists():
             draft.chmod(stat.S_IMODE(path.stat().st_mode))
@@ -146,6 +148,26 @@ def _replace(path: Path, data: bytes) -> None:
         raise
 
 
+@contextmanager
+def _tidy_end() -> Iterator[None]:
+    """Being told to end (SIGTERM) raises an exception, so that the draft goes."""
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # handlers belong to the main thread
+        return
+
+    def end(*_: object) -> None:
+        raise SystemExit(128 + signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _put(text: Redacted[str]) -> None:
     """Write to stdout. A reader that has gone (``| head``) has seen enough: the exit code still
     says what was found."""
@@ -153,11 +175,23 @@ def _put(text: Redacted[str]) -> None:
         sys.stdout.write(text.value)
         sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            reason = error.strerror or str(error)
-            hint = "write it to a file with -o"
-            raise NoStdoutError(_unwritable("the answer", reason, hint)) from None
+        give_up(error)
+
+
+def finish() -> None:
+    """Bring out what others have written to stdout, such as a help page."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        give_up(error)
+
+
+def give_up(error: OSError) -> None:
+    """Raises :class:`NoStdoutError` unless it is only the reader that has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not isinstance(error, BrokenPipeError):
+        reason = error.strerror or str(error)
+        raise NoStdoutError(_unwritable("the answer", reason, "write it to a file with -o"))
 
 
 def _unwritable(what: str, reason: str, hint: str, where: Location | None = None) -> Problem:

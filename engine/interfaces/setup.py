@@ -53,7 +53,8 @@ def load_base(overlays: Sequence[str]) -> KnowledgeBase:
     their silences have ended."""
     if not overlays:
         return KnowledgeBase.load(cache=cache_folder())
-    base = KnowledgeBase.load([_tidy(folder) for folder in overlays], cache=cache_folder(), today=today())
+    folders = [_tidy(folder) for folder in overlays]
+    base = KnowledgeBase.load(folders, cache=cache_folder(), today=today())
     for overlay in base.overlays:
         for silence in overlay["expired"]:
             ended = f"the silence of {silence['id']} ended on {silence['until']}: it is ignored"

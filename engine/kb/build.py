@@ -54,8 +54,8 @@ def build(
         return documents[-1]
 
     added = [text for texts, _ in overlays for text in texts]
-    plain_vocabulary = load_vocabulary([*vocabulary_texts, *added], noted)
     refuse_probes(read(text, name) for name, text in added)
+    plain_vocabulary = load_vocabulary([*vocabulary_texts, *added], noted)
     vocabulary = Vocabulary.from_plain(plain_vocabulary)
     source = KnowledgeSource()
     lay_over(source, parse(knowledge_texts, tests=tests, read=noted), today)

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from itertools import accumulate, pairwise
+from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Any
 
-from ...facts.lazy import LazyMapping
+from ...facts.lazy import cached_property
+from ...facts.lazy_mapping import LazyMapping
 from ..knowledge_base import VERSION
 from .digest_memory import NAME as DIGESTS
 from .digest_memory import DigestMemory, look_at
@@ -26,7 +28,7 @@ from .own_files import open_own, replace_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMAT = 5
+FORMAT = 6
 MAX_HEADER = 1_000
 KEPT = 8
 """So many knowledge bases are kept; the oldest go when a new one is written."""
@@ -38,9 +40,12 @@ def read(folder: Path | str, digest: str, memory: DigestMemory) -> dict[str, Any
     try:
         with open_own(path) as file:
             look = look_at([("", file.fileno())])
-            header, body = file.readline(MAX_HEADER), file.read()
-        checksum = memory.digest(path, look, lambda: _checksum(body))
-        return _unpack(body) if json.loads(header) == _header(digest, checksum) else None
+            # Only the pages that are needed are read. The file is replaced, never changed.
+            content = mmap(file.fileno(), 0, access=ACCESS_READ)
+        start = content.find(b"\n") + 1
+        checksum = memory.digest(path, look, lambda: _checksum(content[start:]))
+        header = json.loads(content[:start])
+        return _unpack(content, start) if header == _header(digest, checksum) else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -67,29 +72,53 @@ def forget(folder: Path | str) -> bool:
     return removed
 
 
-class _Section(Mapping[str, Any]):
-    """Named lines of JSON, cut and decoded when they are asked for: few are, in one run. The first
-    line holds the names."""
+class _Section:
+    """Lines of JSON, found by the table in the first of them and read when they are asked for: few
+    are, in one run."""
 
-    def __init__(self, text: bytes) -> None:
-        self._text = text
+    def __init__(self, content: mmap, start: int, size: int) -> None:
+        self._content = content
+        self._start = start
+        self._end = start + size
 
+    def _table(self) -> tuple[Any, int]:
+        """The lengths of the lines, and where the first one begins."""
+        end = self._content.find(b"\n", self._start, self._end)
+        return json.loads(self._content[self._start : end]), end + 1
+
+
+class _List(_Section, Sequence[bytes]):
     @cached_property
-    def _lines(self) -> Mapping[str, bytes]:
-        names, *lines = self._text.split(b"\n")
-        return dict(zip(json.loads(names), lines, strict=True))
-
-    def __getitem__(self, name: str) -> Any:
-        return json.loads(self._lines[name])
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._lines
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
+    def _ends(self) -> list[int]:
+        lengths, start = self._table()
+        return list(accumulate((length + 1 for length in lengths), initial=start))
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self._ends) - 1
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._content[self._ends[number] : self._ends[number + 1] - 1]
+
+
+class _Map(_Section, Mapping[str, Any]):
+    @cached_property
+    def _places(self) -> dict[str, tuple[int, int]]:
+        lengths, start = self._table()
+        ends = accumulate((length + 1 for length in lengths.values()), initial=start)
+        return dict(zip(lengths, pairwise(ends), strict=True))
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, name: str) -> Any:
+        start, end = self._places[name]
+        return json.loads(self._content[start : end - 1])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
 
 
 def _checksum(body: bytes) -> str:
@@ -103,49 +132,56 @@ def _header(digest: str, checksum: str) -> dict[str, Any]:
 
 
 def _pack(plain: Mapping[str, Any]) -> bytes:
-    program, vocabulary = plain["program"], plain["vocabulary"]
-    sections = {
-        "kinds": _named(vocabulary["kinds"]),
-        "tables": _named(program["index"]["alpha"]),
-        **{part: b"\n".join(map(_line, program[part])) for part in ("patterns", "rules")},
-        **{part: _named(entries) for part, entries in plain["catalogue"].items()},
-    }
+    program, vocabulary, index = plain["program"], plain["vocabulary"], plain["program"]["index"]
+    lists = {part: program[part] for part in ("patterns", "rules")} | {"signals": index["signals"]}
+    maps = {"kinds": vocabulary["kinds"], "alpha": index["alpha"], **plain["catalogue"]}
+    sections = {name: _listed(items) for name, items in lists.items()}
+    sections |= {name: _named(items) for name, items in maps.items()}
     head = {
         "sizes": {name: len(text) for name, text in sections.items()},
         **{part: plain[part] for part in ("summaries", "overlays", "span")},
         **{part: program[part] for part in ("aggregates", "strata")},
         "vocabulary": _without(vocabulary, "kinds"),
-        "index": _without(program["index"], "alpha"),
+        "index": _without(index, "alpha", "signals"),
     }
     return b"\n".join([_line(head), *sections.values()])
 
 
-def _unpack(body: bytes) -> dict[str, Any]:
-    """Raises ValueError or another error of a lookup where it is not what :func:`_pack` makes."""
-    at = body.index(b"\n")
-    head = json.loads(body[:at])
-    sections = {}
-    for name, size in head["sizes"].items():
-        sections[name] = body[at + 1 : at + 1 + size]
-        at += 1 + size
-    if at != len(body):
+def _unpack(content: mmap, start: int) -> dict[str, Any]:
+    """Raises ValueError or LookupError where it is not what :func:`_pack` makes."""
+    end = content.find(b"\n", start)
+    head = json.loads(content[start:end])
+    sizes = head["sizes"]
+    *starts, after = accumulate((size + 1 for size in sizes.values()), initial=end + 1)
+    if after != len(content) + 1:
         raise ValueError("sections of other sizes")
-    program = {part: head[part] for part in ("aggregates", "strata")}
-    program |= {part: sections.pop(part).split(b"\n") for part in ("patterns", "rules")}
+    places = dict(zip(sizes, starts, strict=True))
+    lists = {n: _List(content, places.pop(n), sizes[n]) for n in ("patterns", "rules", "signals")}
+    maps = {n: LazyMapping(_Map(content, at, sizes[n]), _same) for n, at in places.items()}
+    kinds, alpha = maps.pop("kinds"), maps.pop("alpha")
+    index = head["index"] | {"alpha": alpha, "signals": lists.pop("signals")}
     return {
         **{part: head[part] for part in ("summaries", "overlays", "span")},
-        "vocabulary": head["vocabulary"] | {"kinds": _Section(sections.pop("kinds"))},
-        "program": program | {"index": head["index"] | {"alpha": _Section(sections.pop("tables"))}},
-        "catalogue": {name: LazyMapping(_Section(text), _same) for name, text in sections.items()},
+        "vocabulary": head["vocabulary"] | {"kinds": kinds},
+        "program": {"aggregates": head["aggregates"], "strata": head["strata"], "index": index}
+        | lists,
+        "catalogue": maps,
     }
 
 
-def _named(plain: Mapping[str, Any]) -> bytes:
-    return b"\n".join([_line(list(plain)), *map(_line, plain.values())])
+def _listed(items: Sequence[Any]) -> bytes:
+    lines = [_line(item) for item in items]
+    return b"\n".join([_line([len(line) for line in lines]), *lines])
 
 
-def _without(plain: Mapping[str, Any], part: str) -> dict[str, Any]:
-    return {name: value for name, value in plain.items() if name != part}
+def _named(items: Mapping[str, Any]) -> bytes:
+    lines = {name: _line(item) for name, item in items.items()}
+    table = {name: len(line) for name, line in lines.items()}
+    return b"\n".join([_line(table), *lines.values()])
+
+
+def _without(plain: Mapping[str, Any], *parts: str) -> dict[str, Any]:
+    return {name: value for name, value in plain.items() if name not in parts}
 
 
 def _same(_name: str, value: Any) -> Any:

@@ -157,9 +157,8 @@ def _same(left: Item, right: Item) -> bool:
     """Whether two entries are one under two ids: the same title, or the same content."""
     if left.form != right.form:
         return False
-    return left.entry.title == right.entry.title or _content(left, "title") == _content(
-        right, "title"
-    )
+    alike = _content(left, "title") == _content(right, "title")
+    return bool(alike or left.entry.title == right.entry.title)
 
 
 def _content(item: Item, *without: str) -> Any:

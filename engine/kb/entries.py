@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from ...facts.strict_models import Strict
-from .conditions import Condition, Number, Pattern, Scalar, Where
+from .conditions import Condition, Number, Pattern, Scalar, VersionEvent, Where
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+\Z")
 
@@ -180,6 +180,16 @@ class ErrorMatch(Strict):
         return self
 
 
+class Anchor(Strict):
+    """Where a message is made: a text in the source of a package. `diagnose kb drift` looks whether
+    it still stands there."""
+
+    package: str = Field(description="Name under which it is installed.")
+    module: str = Field("", description="Module or package it stands in; empty: anywhere.")
+    text: str = Field(min_length=6, description="Part of the text, {} for what varies.")
+    versions: list[VersionEvent] = Field([], description="Those that have it; default: all.")
+
+
 class ErrorEntry(Envelope):
     """A row of an error table."""
 
@@ -194,6 +204,8 @@ class ErrorEntry(Envelope):
     alongside: list[Id] = Field(
         [], description="Rows that may match the same text and are right beside this one."
     )
+    anchors: list[Anchor] = Field([], description="Where packages make the message.")
+    unanchored: str = Field("", description="Why the message stands in no package's source.")
 
 
 class Branch(Strict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -55,13 +55,16 @@ def place_spans(text: str) -> Iterator[Span]:
             yield Span(start, end, _KINDS.get(name, name), found[1])
 
 
-def home_spans(text: str, homes: Sequence[str]) -> Iterator[Span]:
-    """Home folders that are known by name, wherever they are."""
+def home_spans(text: str, homes: Sequence[str], borders: Iterable[int] = ()) -> Iterator[Span]:
+    """Home folders that are known by name, wherever they are. At ``borders`` something else that is
+    taken out ends; a home folder may begin there."""
+    ends = set(borders)
     for at, home in _occurrences(text, homes):
-        before, after = text[at - 1 : at] if at else "", text[at + len(home) :][:1]
-        if not (before.isalnum() or before in tuple("_-./~") or after.isalnum() or after in "_-."):
-            yield Span(at, at + len(home), HOME, home)
-        elif after == "" and not before.isalnum():
+        before = text[at - 1 : at] if at and at not in ends else ""
+        after = text[at + len(home) :][:1]
+        inside = before.isalnum() or before in tuple("_-./~") or after.isalnum() or after in "_-."
+        if not inside or (after == "" and not before.isalnum()):
+            ends.add(at + len(home))
             yield Span(at, at + len(home), HOME, home)
 
 

@@ -57,10 +57,11 @@ class Sweep:
     def _search(self, text: str) -> list[Span]:
         """What the detectors find."""
         text = _SURROGATE.sub("\ufffd", text)  # RE2 takes UTF-8
-        found = [*home_spans(text, self._homes), *host_spans(text, self._hosts)]
+        found = [*host_spans(text, self._hosts)]
         if suspicious(text):
             for detector in (key_spans, assigned_spans, place_spans, flattened_spans):
                 found += detector(text)
+        found += home_spans(text, self._homes, {span.end for span in found})
         return _merged(_unmarked(text, found))
 
     def _token(self, secret: str, kind: str) -> str:

@@ -16,6 +16,7 @@ from modelmedic.engine.interfaces.bulk.inputs import Inputs
 from modelmedic.engine.interfaces.bulk.job import Plan
 from modelmedic.engine.interfaces.bulk.journal import Identity
 from modelmedic.engine.interfaces.bulk.records import Chunk, Limits, Result
+from modelmedic.engine.interfaces.bulk.travelling_knowledge import packed
 from modelmedic.engine.interfaces.bulk.worker import Setup, Worker
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,9 +137,13 @@ class InThisProcess:
 
 
 @pytest.fixture(scope="session")
-def setup_of(doctor: Diagnoser) -> Callable[..., Setup]:
+def setup_of(doctor: Diagnoser, compiled: Path) -> Callable[..., Setup]:
     """What workers need; ``more`` are fields of the setup."""
-    return lambda **more: Setup(doctor.base, this_machine()._replace(salt=b"tests"), **more)
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setenv("MODELMEDIC_CACHE", str(compiled))
+        knowledge = packed(doctor.base)
+    machine = this_machine()._replace(salt=b"tests")
+    return lambda **more: Setup(knowledge, machine, **more)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,10 @@
 """The Ray runner: on a real cluster of several processes and several nodes, without a network."""
 
+import gc
 import os
 import signal
+import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -61,11 +64,12 @@ class Saboteur(NoProgress):
             self._harm()
 
 
-@pytest.fixture
-def cluster(environment, monkeypatch):
+@pytest.fixture(scope="module")
+def cluster(environment):
     """Three nodes of one core each; nothing of Ray that would listen or call home."""
     from ray.cluster_utils import Cluster
 
+    monkeypatch = pytest.MonkeyPatch()
     for name in ("PYTHONPATH", "MODELMEDIC_CACHE"):
         monkeypatch.setenv(name, environment[name])
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
@@ -80,6 +84,10 @@ def cluster(environment, monkeypatch):
     finally:
         ray.shutdown()
         cluster.shutdown()
+        for thing in gc.get_objects():  # Ray kills its processes, but does not wait for them
+            if isinstance(thing, subprocess.Popen) and thing.returncode is None:
+                thing.wait(timeout=30)
+        monkeypatch.undo()
 
 
 def test_the_command_on_this_machine(folder, wanted, bulk):
@@ -94,7 +102,8 @@ def test_the_command_on_this_machine(folder, wanted, bulk):
 
 def test_several_nodes_and_one_is_lost(folder, wanted, plan_of, setup_of, cluster):
     target = folder / "nodes"
-    saboteur = Saboteur(200, lambda: cluster.remove_node(cluster.others[0], allow_graceful=False))
+    lost = cluster.others.pop()
+    saboteur = Saboteur(200, lambda: cluster.remove_node(lost, allow_graceful=False))
     plan = plan_of(target, folder / "r.jsonl", records=20)
     run_job(plan, partial(RayRunner, setup_of(), workers=3), saboteur)
     assert saboteur.done
@@ -157,9 +166,43 @@ def test_another_version_on_the_cluster_is_refused(setup_of, cluster, folder, pl
 
 
 def test_no_cluster_there(folder, bulk):
-    code, said = bulk(
-        folder, "r.jsonl", "-o", "none.jsonl", "--runner", "ray", "--address", "127.0.0.1:1",
-        RAY_gcs_rpc_server_connect_timeout_s="1", RAY_gcs_server_request_timeout_seconds="2",
-    )  # fmt: skip
+    arguments = ("r.jsonl", "-o", "none.jsonl", "--runner", "ray", "--address", "127.0.0.1:1")
+    code, said = bulk(folder, *arguments)
     assert (code, "MM338" in said) == (2, True), said
     assert not (folder / "none.jsonl").exists()
+
+
+def test_nobody_else_can_give_work_to_a_cluster_of_our_own(folder, start):
+    """It listens, but not without the token that only this job knows."""
+    command = ("r.jsonl", "-o", "own.jsonl", "--runner", "ray", "--workers", 1)
+    with start(folder, *command) as process:
+        while process.poll() is None and not working():
+            time.sleep(0.02)
+        found = [
+            part.partition("=")[2]
+            for place in Path("/proc").glob("[0-9]*/cmdline")
+            if "/raylet" in _text(place)
+            for part in _text(place).split("\0")
+            if part.startswith("--gcs-address=")
+        ]
+        assert found
+        stranger = subprocess.run(
+            [sys.executable, "-c", STRANGER, found[0]],
+            env={n: v for n, v in os.environ.items() if not n.startswith("RAY_AUTH")},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        process.kill()
+        process.communicate(timeout=60)
+    assert "admitted" not in stranger.stdout
+    assert stranger.returncode != 0
+
+
+STRANGER = """
+import sys
+from ray._raylet import GcsClient
+client = GcsClient(address=sys.argv[1])
+print("admitted", client.get_all_node_info(timeout=5))
+"""

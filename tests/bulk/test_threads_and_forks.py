@@ -3,6 +3,7 @@ one caller after the other is told."""
 
 import json
 import os
+import pickle
 import random
 import sys
 import threading
@@ -12,6 +13,7 @@ import pytest
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.interfaces.bulk.local import LocalRunner
 from modelmedic.engine.interfaces.bulk.records import Chunk, Position, Record
+from modelmedic.engine.interfaces.bulk.travelling_knowledge import packed
 from modelmedic.engine.interfaces.bulk.worker import Worker
 from modelmedic.facts import Provenance
 
@@ -156,3 +158,19 @@ def test_spawned_processes(setup_of, fact_sets, full):
             assert result.output
     finally:
         there.close()
+
+
+def test_knowledge_travels_with_its_overlays_and_without_a_cache(tmp_path, monkeypatch, fact_sets):
+    (tmp_path / "overlay").mkdir()
+    (tmp_path / "overlay" / "diagnoses.yaml").write_text(
+        "schema: modelmedic/diagnoses/1\ndomain: local\nsources: [{ref: here}]\ndiagnoses:\n"
+        "  - {id: local.x.y, title: X, severity: info, kind: benign, summary: X.}\n"
+    )
+    monkeypatch.setenv("MODELMEDIC_CACHE", "")
+    doctor = Diagnoser.load([tmp_path / "overlay"])
+    travelled = pickle.loads(pickle.dumps(packed(doctor.base))).unpacked()
+    assert travelled.summary("local.x.y").title == "X"
+    assert (travelled.digest, travelled.overlays) == (doctor.base.digest, doctor.base.overlays)
+    there = Diagnoser.of(travelled)
+    for facts in fact_sets[:8]:
+        assert there.screen(facts) == doctor.screen(facts)

@@ -6,8 +6,6 @@ that no tool takes them for ours). To add a case, add a file.
 """
 
 import json
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -18,28 +16,6 @@ from modelmedic.engine.interfaces.main import main
 HERE = Path(__file__).parent
 CASES = sorted((HERE / "cases").glob("*.yaml"))
 STAGES = ("0", "1", "2", "3", "4", "5", "6", "7")
-HOUR = 3_600
-
-
-def build(root, case):
-    """The folder of a case. ``copied`` folders have no times that mean anything."""
-    for name in case.get("folders", ()):
-        (root / name).mkdir(parents=True)
-    for number, part in enumerate(case.get("parts", ())):
-        for path in sorted((HERE / "parts" / part).rglob("*")):
-            target = root / path.relative_to(HERE / "parts" / part)
-            if path.is_dir():
-                target.mkdir(exist_ok=True, parents=True)
-                continue
-            name = (
-                target.name.removesuffix(".txt") if target.name.endswith(".py.txt") else target.name
-            )
-            target = target.with_name(name)
-            shutil.copyfile(path, target)
-            time = 1_700_000_000 + number * (0 if case.get("copied") else HOUR)
-            os.utime(target, (time, time))
-    for name in case.get("without", ()):
-        (root / name).unlink()
 
 
 @pytest.fixture(params=CASES, ids=lambda path: path.stem)
@@ -48,11 +24,8 @@ def case(request):
 
 
 @pytest.fixture
-def experiment(tmp_path, case):
-    root = tmp_path / "exp"
-    root.mkdir()
-    build(root, case)
-    return root
+def experiment(folder_of, case):
+    return folder_of(case)
 
 
 @pytest.fixture

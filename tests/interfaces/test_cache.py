@@ -7,6 +7,7 @@ import pickle
 import shutil
 import stat
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -37,8 +38,8 @@ def cache(made, tmp_path):
 
 @pytest.fixture
 def stored(cache):
-    """The one file in it."""
-    (path,) = cache.iterdir()
+    """The file with the knowledge in it."""
+    (path,) = cache.glob("knowledge-*")
     return path
 
 
@@ -72,19 +73,20 @@ def poison(path, body, **changed):
 
 def test_it_is_for_this_user_alone(made):
     assert stat.S_IMODE(made.stat().st_mode) == 0o700
-    (path,) = made.iterdir()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert path.is_file()
+    assert list(made.glob("knowledge-*"))
+    for path in made.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert path.is_file()
 
 
 def test_it_holds_data_only(made):
-    (path,) = made.iterdir()
-    for line in path.read_bytes().split(b"\n"):
-        json.loads(line)
+    for path in made.iterdir():
+        for line in path.read_bytes().split(b"\n"):
+            json.loads(line)
 
 
 def test_its_header_says_what_it_is(made, right):
-    (path,) = made.iterdir()
+    (path,) = made.glob("knowledge-*")
     header, _ = parts(path)
     assert set(header) == {"format", "version", "digest", "sha256"}
     assert header["digest"] == right.json["knowledge"]["digest"]
@@ -151,31 +153,64 @@ DAMAGES = {
     "the group may write": lambda path: path.chmod(0o620),
 }  # fmt: skip
 
-# Bodies with a right checksum that are not what this version writes.
-POISONS = {
-    "nothing": lambda lines: [b""],
-    "null": lambda lines: [b"null"],
-    "an empty object": lambda lines: [b"{}"],
-    "no rules": lambda lines: lines[:1],
-    "a line less": lambda lines: lines[:-1],
-    "a line more": lambda lines: [*lines, b"{}"],
-    "not JSON": lambda lines: [lines[0], *[b"nonsense"] * (len(lines) - 1)],
-    "numbers": lambda lines: [lines[0], *[b"7"] * (len(lines) - 1)],
-    "nulls": lambda lines: [lines[0], *[b"null"] * (len(lines) - 1)],
-    "lists": lambda lines: [lines[0], *[b"[]"] * (len(lines) - 1)],
-    "upside down": lambda lines: [lines[0], *lines[:0:-1]],
-    "texts for numbers": lambda lines: [lines[0], *[x.replace(b":0", b':"0"') for x in lines[1:]]],
-    "rules with wrong numbers": lambda lines: [
-        line.replace(b'["match",', b'["match",99') for line in lines
-    ],
-    "actions that are texts": lambda lines: [
-        *lines[:1], *[_with(line, actions=["x"], explains=7) for line in lines[1:]],
-    ],
-    "vocabulary of lists": lambda lines: [_with(lines[0], vocabulary=[]), *lines[1:]],
-    "summaries of numbers": lambda lines: [_with(lines[0], summaries={"x": 1}), *lines[1:]],
-    "no index": lambda lines: [_with(lines[0], index={}), *lines[1:]],
-    "strata of text": lambda lines: [_with(lines[0], strata="many"), *lines[1:]],
+# Bodies with a right checksum that are not what this version writes: as bytes, with another head,
+# with other lines (of the right lengths), and with the lines of each section in another order.
+BODIES = {
+    "nothing": lambda body: b"",
+    "null": lambda body: b"null",
+    "an empty object": lambda body: b"{}",
+    "only a head": lambda body: body.partition(b"\n")[0],
+    "a line less": lambda body: body.rpartition(b"\n")[0],
+    "a line more": lambda body: body + b"\n{}",
+    "nonsense": lambda body: body.partition(b"\n")[0] + b"\nnonsense" * 5000,
 }  # fmt: skip
+HEADS = {
+    "sizes of text": {"sizes": "large"},
+    "sizes below zero": {"sizes": {"rules": -1}},
+    "vocabulary of lists": {"vocabulary": []},
+    "summaries of numbers": {"summaries": {"x": 1}},
+    "no index": {"index": {}},
+    "strata of text": {"strata": "many"},
+}
+LINES = {
+    "not JSON": lambda line: b"nonsense",
+    "numbers": lambda line: b"7",
+    "nulls": lambda line: b"null",
+    "lists": lambda line: b"[]",
+    "texts for numbers": lambda line: line.replace(b":0", b':"0"'),
+    "rules with wrong numbers": lambda line: line.replace(b'["match",', b'["match",99'),
+    "actions that are texts": lambda line: _with(line, actions=["x"], explains=7),
+}
+ORDERS = {
+    "upside down": lambda lines: lines[::-1],
+    "turned by one": lambda lines: [*lines[1:], *lines[:1]],
+}
+POISONS = {
+    **BODIES,
+    **{name: lambda body, h=head: rebuilt(body, head=h) for name, head in HEADS.items()},
+    **{
+        name: lambda body, e=edit: rebuilt(body, lambda lines: [*map(e, lines)])
+        for name, edit in LINES.items()
+    },
+    **{name: lambda body, o=order: rebuilt(body, o) for name, order in ORDERS.items()},
+}
+
+
+def rebuilt(body, change=lambda lines: lines, head=None):
+    """The body with changed lines; tables and sizes are those of the new ones."""
+    first, _, rest = body.partition(b"\n")
+    plain = json.loads(first)
+    sections = {}
+    for name, size in plain["sizes"].items():
+        names, *lines = rest[:size].split(b"\n")
+        lines, names, rest = change(lines), json.loads(names), rest[size + 1 :]
+        lengths = list(map(len, lines))
+        table = dict(zip(names, lengths, strict=True)) if isinstance(names, dict) else lengths
+        sections[name] = b"\n".join([json.dumps(table).encode(), *lines])
+    assert not rest
+    sizes = {name: len(text) for name, text in sections.items()}
+    first = json.dumps(plain | {"sizes": sizes} | (head or {})).encode()
+    return b"\n".join([first, *sections.values()])
 
 
 def _with(line, **changed):
@@ -193,10 +228,28 @@ def test_what_cannot_be_trusted_is_made_anew(stored, cache, answered, was_used, 
     assert stat.S_IMODE(stored.stat().st_mode) == 0o600
 
 
+def test_a_change_shows_though_the_checksum_is_remembered(stored, cache, answered, right):
+    """With size and time of modification as they were."""
+    time.sleep(0.2)  # what has just been written is not remembered
+    assert answered(cache) == right
+    assert str(stored) in (cache / "digests-1.json").read_text()
+    before, sound = stored.stat(), stored.read_bytes()
+    stored.write_bytes(sound.replace(b"2.13", b"2.14"))
+    os.utime(stored, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert answered(cache) == right
+    assert stored.read_bytes() == sound
+
+
+def test_a_poisoned_body_rebuilt_from_itself_is_the_body(stored):
+    """Else the poisons would be found out by their form."""
+    _, body = parts(stored)
+    assert json.loads(rebuilt(body).partition(b"\n")[0]) == json.loads(body.partition(b"\n")[0])
+
+
 @pytest.mark.parametrize("poisoned", POISONS)
 def test_nonsense_with_a_right_checksum(stored, cache, answered, right, poisoned):
     _, body = parts(stored)
-    poison(stored, b"\n".join(POISONS[poisoned](body.split(b"\n"))))
+    poison(stored, POISONS[poisoned](body))
     assert parts(stored)[1] != body
     assert answered(cache) == right
 
@@ -204,14 +257,14 @@ def test_nonsense_with_a_right_checksum(stored, cache, answered, right, poisoned
 def test_no_half_an_answer_before_nonsense_shows(stored, cache, diagnose, slow_steps):
     """The text is written line by line from parts that are decoded when they are needed."""
     _, body = parts(stored)
-    poison(stored, b"\n".join(POISONS["actions that are texts"](body.split(b"\n"))))
+    poison(stored, POISONS["actions that are texts"](body))
     wanted = diagnose("--facts", slow_steps)
     assert diagnose("--facts", slow_steps, MODELMEDIC_CACHE=str(cache)) == wanted
 
 
 def test_standard_input_survives_a_second_attempt(stored, cache, diagnose, slow_steps):
     _, body = parts(stored)
-    poison(stored, b"\n".join(POISONS["nulls"](body.split(b"\n"))))
+    poison(stored, POISONS["nulls"](body))
     stdin = slow_steps.read_bytes()
     wanted = diagnose("--facts", "-", stdin=stdin)
     assert wanted.code == 1

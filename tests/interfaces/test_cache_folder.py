@@ -14,4 +14,4 @@ def test_the_folder_is_that_of_platformdirs(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", base)
-    assert default_cache_folder() == platformdirs.user_cache_path("modelmedic", appauthor=False)
+    assert default_cache_folder() == platformdirs.user_cache_dir("modelmedic", appauthor=False)

@@ -81,7 +81,7 @@ def run(environment: dict[str, str]) -> Callable[..., Answer]:
         done = subprocess.run([str(word) for word in command], input=stdin, cwd=cwd, env=changed,
                               capture_output=True, timeout=100, check=False)  # fmt: skip
         after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        out, err = done.stdout.decode(), done.stderr.decode()
+        out, err = (each.decode("utf-8", "replace") for each in (done.stdout, done.stderr))
         assert "Traceback" not in out + err, err
         return Answer(done.returncode, out, err, max(before, after) / 1024)
 

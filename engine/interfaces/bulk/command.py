@@ -14,6 +14,7 @@ from .. import output
 from ..fast_lane import ENGINES
 
 if TYPE_CHECKING:
+    from ...knowledge_base import KnowledgeBase
     from .job import Outcome, Plan
     from .runner import Runner
     from .worker import Setup
@@ -102,28 +103,35 @@ def bulk(
     """
     import gc
 
-    gc.enable()  # switched off for short runs; this one may take hours
-    setup = _setup(overlays, engine, full, runs)
-    plan = _plan(inputs, target, setup, checkpoint, chunk)
-    _check_outputs(inputs, target, [p for p in (summary, summary_html) if p is not None])
+    from ..setup import load_doctor
     from .job import forget
 
+    gc.enable()  # switched off for short runs; this one may take hours
+    base = load_doctor(overlays, engine).base
+    setup = _setup(base, engine, full, runs)
+    plan = _plan(inputs, target, setup, base, checkpoint, chunk)
+    _check_outputs(inputs, target, [p for p in (summary, summary_html) if p is not None])
     outcome = _run(plan, _maker(runner, setup, address, workers), restart)
-    _tell(outcome, setup, target, summary, summary_html)
+    _tell(outcome, base, target, summary, summary_html)
     forget(target, plan.identity)
     return output.BAD_INPUT if outcome.tally.broken_inputs else output.OK
 
 
-def _setup(overlays: Sequence[str], engine: Any, full: bool, runs: bool) -> Setup:
+def _setup(base: KnowledgeBase, engine: Any, full: bool, runs: bool) -> Setup:
     from ..border import this_machine
-    from ..setup import load_doctor
+    from .travelling_knowledge import packed
     from .worker import Setup
 
-    return Setup(load_doctor(overlays, engine).base, this_machine(), engine, full, runs)
+    return Setup(packed(base), this_machine(), engine, full, runs)
 
 
 def _plan(
-    inputs: Sequence[Path], target: Path, setup: Setup, checkpoint: float, chunk: int | None
+    inputs: Sequence[Path],
+    target: Path,
+    setup: Setup,
+    base: KnowledgeBase,
+    checkpoint: float,
+    chunk: int | None,
 ) -> Plan:
     from .inputs import Inputs
     from .job import Plan
@@ -132,7 +140,8 @@ def _plan(
 
     read = Inputs(inputs, runs=setup.runs)
     options = {"full": setup.full, "runs": setup.runs}
-    identity = Identity(read.fingerprints, setup.base.digest, setup.version, options)
+    knowledge = " ".join((base.digest, *base.span))  # silences may end between two days
+    identity = Identity(read.fingerprints, knowledge, setup.version, options)
     limits = Limits(2) if setup.runs else Limits(50) if setup.full else Limits()
     return Plan(read, target, identity, Limits(chunk) if chunk else limits, checkpoint)
 
@@ -183,7 +192,7 @@ def _run(plan: Plan, make_runner: Callable[[], Runner], restart: bool) -> Outcom
 
 
 def _tell(
-    outcome: Outcome, setup: Setup, target: Path, summary: Path | None, page: Path | None
+    outcome: Outcome, base: KnowledgeBase, target: Path, summary: Path | None, page: Path | None
 ) -> None:
     """The summary, on stderr and where else it was asked for."""
     from ..layout import Line, write
@@ -192,12 +201,12 @@ def _tell(
 
     tally = outcome.tally
     if summary is not None:
-        output.emit_json(summary_plain(tally, setup.base), summary)
+        output.emit_json(summary_plain(tally, base), summary)
     if page is not None:
         from .summary_page import summary_page
 
-        output.save(summary_page(tally, setup.base), page)
-    lines = list(summary_lines(tally, setup.base))
+        output.save(summary_page(tally, base), page)
+    lines = list(summary_lines(tally, base))
     if outcome.went_on_after:
         lines.insert(0, Line(f"went on after {outcome.went_on_after:,} records"))
     lines.append(Line(f"results: {target}"))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -23,6 +25,7 @@ AHEAD = 2
 """Tasks in flight for each core."""
 RETRIES = 4
 """So often Ray runs a task again whose process or machine was lost."""
+_PATIENCE = 10.0
 _STORE = 256 * 1024 * 1024
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -39,7 +42,7 @@ class RayRunner:
     def __init__(self, setup: Setup, *, address: str = "", workers: int | None = None) -> None:
         """Connects. ``address`` names a cluster (``auto``, ``ray://host:port``, ``host:port``).
         Raises :class:`ModelMedicError` (MM332, MM338)."""
-        self._ray = _import()
+        self._ray = _import(address)
         self._begun = not self._ray.is_initialized()
         if self._begun:
             _connect(self._ray, address, workers)
@@ -104,8 +107,14 @@ def _work(setup: list[Any], chunk: Chunk) -> Result:
     return worker.work(chunk)
 
 
-def _import() -> Any:
-    os.environ.update({n: v for n, v in _QUIET.items() if n not in os.environ})
+def _import(address: str) -> Any:
+    """Ray, told what it reads from the environment while it is imported."""
+    told = dict(_QUIET)
+    if not address:
+        # Ray listens on all interfaces: without the token nobody else can give it work.
+        told |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    if "ray" not in sys.modules:
+        os.environ.update({n: v for n, v in told.items() if n not in os.environ})
     try:
         import ray
     except ImportError:
@@ -113,14 +122,19 @@ def _import() -> Any:
     return ray
 
 
+def _look_for(address: str) -> None:
+    """Raises OSError where nobody answers: Ray itself would try for many minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+
+
 def _connect(ray: Any, address: str, workers: int | None) -> None:
     try:
         if address:
+            _look_for(address)
             ray.init(address, log_to_driver=False, logging_level="error")
         else:
-            # Ray listens on all interfaces: without the token nobody else can give it work.
-            for name, value in (("MODE", "token"), ("TOKEN", secrets.token_hex(32))):
-                os.environ.setdefault(f"RAY_AUTH_{name}", value)
             ray.init(
                 "local",
                 num_cpus=workers,

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from ....facts import Fact, Location, ModelMedicError, Problem, Provenance
 from ....facts.redaction import Redactor
 from ...diagnoser import Diagnoser
-from ...knowledge_base import VERSION, KnowledgeBase
+from ...knowledge_base import VERSION
 from ...report import Report, problems_plain
 from ...screening import MAX_PROBLEMS
 from ..border import Machine, redacted, redactor_for
@@ -20,6 +20,7 @@ from ..formats import Document
 from .record_form import open_record, packages, placed
 from .records import Chunk, Record, Result
 from .tally import Seen, Tally
+from .travelling_knowledge import Knowledge
 from .trouble import cluster
 
 BROKEN_INPUT = "MM335"
@@ -28,7 +29,7 @@ BROKEN_INPUT = "MM335"
 class Setup(NamedTuple):
     """All that a worker needs to know; can be pickled."""
 
-    base: KnowledgeBase
+    knowledge: Knowledge
     machine: Machine
     engine: Literal["auto", "durable", "reference"] = "auto"
     full: bool = False
@@ -63,7 +64,7 @@ class Worker:
             what = f"a worker has modelmedic {VERSION}, this job runs {setup.version}"
             raise cluster(what, "install the same version on all machines")
         self._setup = setup
-        self._doctor = Diagnoser.of(setup.base, setup.engine)
+        self._doctor = Diagnoser.of(setup.knowledge.unpacked(), setup.engine)
         self._redactor: Redactor = redactor_for(setup.machine)
 
     def work(self, chunk: Chunk) -> Result:

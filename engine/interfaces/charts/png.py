@@ -19,6 +19,7 @@ from ..safe_text import one_line
 MAX_COMPONENTS = 12
 """So many components get a plot of their errors: the failing ones in their order, then those with
 the largest ratio."""
+PROFILE = "r_profile.png"
 QUANTILES = 10_000
 BINS = 256
 _LIMIT = 1.2
@@ -27,9 +28,10 @@ _GOOD, _BAD, _GREY = "#2e7d4f", "#b3261e", "#6b6b6b"
 
 
 class Plots(NamedTuple):
-    """Files that were written, and what could not be."""
+    """Files that were written, what each shows, and what could not be written."""
 
     files: tuple[Path, ...] = ()
+    captions: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -38,17 +40,21 @@ def write_plots(facts: Sequence[Fact], captures: Sequence[Path], folder: Path) -
     ``captures`` are folders with the tensors of the three runs. Never raises over its input."""
     if find_spec("matplotlib") is None or find_spec("numpy") is None:
         hint = "install it: pip install 'modelmedic[plots]'"
-        return Plots((), (Problem("MM403", "no plots: matplotlib is not installed", None, hint),))
+        problem = Problem("MM403", "no plots: matplotlib is not installed", None, hint)
+        return Plots(problems=(problem,))
     files: list[Path] = []
+    captions: list[str] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, figure in _figures(_ratios(facts), captures):
+        for name, caption, figure in _figures(_ratios(facts), captures):
             figure.savefig(folder / name, dpi=110, metadata={"Software": None})
             files.append(folder / name)
+            captions.append(caption)
     except OSError as error:
         text = f"the plots cannot be written: {error.strerror or error}"
-        return Plots(tuple(files), (Problem("MM320", text, Location(str(folder))),))
-    return Plots(tuple(files))
+        problem = Problem("MM320", text, Location(str(folder)))
+        return Plots(tuple(files), tuple(captions), (problem,))
+    return Plots(tuple(files), tuple(captions))
 
 
 class _Ratio(NamedTuple):
@@ -64,9 +70,12 @@ def _ratios(facts: Sequence[Fact]) -> list[_Ratio]:
             for place, f in enumerate(rows)]  # fmt: skip
 
 
-def _figures(ratios: Sequence[_Ratio], captures: Sequence[Path]) -> Iterator[tuple[str, Any]]:
+def _figures(
+    ratios: Sequence[_Ratio], captures: Sequence[Path]
+) -> Iterator[tuple[str, str, Any]]:
+    """File name, caption and figure of each plot."""
     if len(ratios) > 1:
-        yield "r_profile.png", _profile(ratios)
+        yield PROFILE, f"R-ratio of {len(ratios)} components", _profile(ratios)
     failing = [ratio for ratio in ratios if ratio.value >= _LIMIT]
     others = sorted((r for r in ratios if r.value < _LIMIT), key=lambda r: (-r.value, r.place))
     for ratio in (failing + others)[:MAX_COMPONENTS]:
@@ -74,7 +83,9 @@ def _figures(ratios: Sequence[_Ratio], captures: Sequence[Path]) -> Iterator[tup
             errors = _errors(capture, ratio.name)
             if errors is not None:
                 name = _FILE.sub("_", ratio.name)[-80:]
-                yield f"errors_{ratio.place:03}_{name}.png", _error_figure(ratio, *errors)
+                caption = f"Errors of {one_line(ratio.name)}: histogram and QQ plot"
+                figure = _error_figure(ratio, *errors)
+                yield f"errors_{ratio.place:03}_{name}.png", caption, figure
                 break
 
 
@@ -116,7 +127,7 @@ def _profile(ratios: Sequence[_Ratio]) -> Any:
         )  # fmt: skip
         text.set_parse_math(False)
     axes.set_title(f"R-ratio of {len(ratios)} components")
-    axes.margins(y=0.15)
+    axes.margins(y=0.25 if named else 0.15)
     return figure
 
 
@@ -129,8 +140,8 @@ def _errors(capture: Path, component: str) -> tuple[Any, Any] | None:
     from ....probes.tensors.samples import Samples
     from ....probes.tensors.stored import list_stored
 
-    runs = [name_all(list_stored(path, [])) if path else {} for path in find_roles(capture)]
-    name = next((n for n in runs[0] if n.shown == component), None)
+    runs = [name_all(list_stored(path, [])) for path in find_roles(capture).three or ()]
+    name = next((n for n in runs[0] if n.shown == component), None) if runs else None
     if name is None or any(name not in run for run in runs):
         return None
     sample = Samples(runs, [name]).get(name)

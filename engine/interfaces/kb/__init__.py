@@ -2,6 +2,7 @@
 
 from . import (  # noqa: F401 - each adds its command to the group
     coverage,
+    drift,
     diff,
     docs,
     fmt,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from ....facts import Location, ModelMedicError, Problem
@@ -20,19 +22,41 @@ def formatted(text: str, path: str) -> str:
     """The text in canonical form. Raises :class:`ModelMedicError` where it is not sound YAML
     (MM20x), the library is missing (MM344), or the data would not stay the same (MM345)."""
     before = load(text, path).data
-    yaml = _yaml()
-    tree = yaml.load(text)
-    _arrange(tree, 0)
-    out = io.StringIO()
-    yaml.dump(tree, out)
-    lines = "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
-    for found in (re.sub(r"\n{3,}", "\n\n", lines).lstrip("\n"), lines, out.getvalue()):
-        if _same(load(found, path).data, before):
-            return found
+    for found in _forms(_written(text)):
+        with suppress(ModelMedicError):
+            if _same(load(found, path).data, before):
+                return found
     hint = "write the file in a plainer way, and report it: this is a bug of ModelMedic"
     raise ModelMedicError(
         Problem("MM345", "formatting would change what the file says", Location(path), hint)
     )
+
+
+def _written(text: str) -> str:
+    """The text as the library writes it, arranged; nothing where it cannot."""
+    yaml = _yaml()
+    out = io.StringIO()
+    try:
+        tree = yaml.load(text)
+        _arrange(tree, 0)
+        yaml.dump(tree, out)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, _errors()):
+        return ""
+    return out.getvalue()
+
+
+def _errors() -> type[Exception]:
+    from ruamel.yaml.error import YAMLError
+
+    return YAMLError  # type: ignore[no-any-return]
+
+
+def _forms(text: str) -> Iterator[str]:
+    """The text with less white space, as far as that is only white space."""
+    lines = "\n".join(line.rstrip() for line in text.split("\n"))
+    yield re.sub(r"\n{3,}", "\n\n", lines).lstrip("\n")
+    yield lines
+    yield text
 
 
 def _yaml() -> Any:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ....facts import Fact, Location
 from ...diagnoser import Consultation
 from ...findings import concluded_facts
+from ...inference.reference import ReferenceBackend
 from ...ir import Pattern, Test
 from ...operators import compile_pattern
 from .. import entries as e
@@ -22,7 +23,7 @@ from ..compiler import distinct
 from ..judge import Judge
 from ..normal_form import Draft
 from .fabricate import Pool, blockers, facts_for, variations
-from .slices import Faulty, concluded
+from .slices import Alternative, Faulty, concluded
 from .trials import Trials
 
 MAX_BASES = 14
@@ -66,6 +67,7 @@ class Witnesses:
         self._trials = trials
         self._slices = trials.slices
         self._donors_of: dict[str, list[Fact] | None] = {}
+        self._latest: tuple[Faulty, Collection[Alternative], ReferenceBackend | None] | None = None
 
     def shown(self, faulty: Faulty, known: Iterable[Witness]) -> bool:
         """Whether one of some cases fails on the mutant already."""
@@ -162,8 +164,7 @@ class Witnesses:
     def _tells_apart(self, faulty: Faulty, facts: Sequence[Fact]) -> Witness | None:
         consultation = self._trials.doctor.consult(facts)
         fired = self._trials.fired(consultation)
-        gone, _, come = self._slices.difference(faulty)
-        alone = self._slices.backend(come)
+        gone, alone = self._changed(faulty)
         if fired.isdisjoint(gone) and not (alone and alone.derive(consultation.facts).firings):
             return None
         entry = faulty.item.id
@@ -184,6 +185,13 @@ class Witnesses:
         read = case_facts(case, self._vocabulary)
         passes = not any(self._trials.judge.case(case, read))
         return witness if passes and any(judge.case(case, read)) else None
+
+    def _changed(self, faulty: Faulty) -> tuple[Collection[Alternative], ReferenceBackend | None]:
+        """What is gone, and an evaluator of what has come; kept for the latest mutant."""
+        if self._latest is None or self._latest[0] is not faulty:
+            gone, _, come = self._slices.difference(faulty)
+            self._latest = faulty, frozenset(gone), self._slices.backend(come)
+        return self._latest[1:]
 
     def _without_defaults(self, fact: Fact) -> dict[str, Any]:
         attributes = self._vocabulary.kinds[fact.kind].attributes

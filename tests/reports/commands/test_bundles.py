@@ -70,7 +70,7 @@ def test_no_part_holds_a_secret(packet):
     assert KEY[:12] not in "".join(files.values())
     assert "secret:API_KEY" in files["report.md"]
     manifest = json.loads(files["manifest.json"])
-    assert manifest["redacted"]["API_KEY"] == 1
+    assert manifest["redacted"]["API_KEY"] >= 1
 
 
 def test_needs_are_found_or_come_with_a_way_to_get_them(packet, doctor):

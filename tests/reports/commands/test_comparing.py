@@ -121,8 +121,8 @@ def test_a_report_holds(diagnose, report):
 def test_a_report_with_secrets_holds(diagnose, write):
     key = "tml" + "-" + "Zk8Qw2Lp9Xv4Rt7Yb1Nc6Md3"
     text = f"tinker.AuthenticationError: Error code: 401 - Invalid API key {key}"
-    write("facts.json", [{"kind": "error_message", "text": text},
-                         {"kind": "error_message", "text": f"TypeError: {key} is no Datum"}])  # fmt: skip
+    other = f"TypeError: {key} is no Datum"
+    write("facts.json", [{"kind": "error_message", "text": t} for t in (text, other)])
     diagnose("--facts", "facts.json", "-f", "json", "-o", "report.json")
     assert "secret:API_KEY" in Path("report.json").read_text()
     assert diagnose("replay", "report.json").code == 0

@@ -1,0 +1,235 @@
+"""Very many records: speed over cores, flat memory, and what the job's own process can feed.
+
+    python tests/benchmarks/bench_bulk.py cores|memory|feed|ray|leak        or        make bench
+
+BULK_RECORDS (1,000,000) and BULK_LEAK (1,000,000) make it shorter. The records are those of the
+stories of the knowledge, so what they cost is what real runs cost.
+"""
+
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modelmedic.engine import Diagnoser
+from modelmedic.engine.interfaces.border import this_machine
+from modelmedic.engine.interfaces.bulk.inputs import Inputs
+from modelmedic.engine.interfaces.bulk.records import Limits, Position, chunks
+from modelmedic.engine.interfaces.bulk.tally import Tally
+from modelmedic.engine.interfaces.bulk.travelling_knowledge import packed
+from modelmedic.engine.interfaces.bulk.worker import Setup, Worker
+from modelmedic.facts import Provenance
+from modelmedic.facts.strict_yaml import load
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-m", "modelmedic.engine.interfaces.main", "bulk")
+MANY = int(os.environ.get("BULK_RECORDS", "1000000"))
+LEAK = int(os.environ.get("BULK_LEAK", "1000000"))
+SHARES = (0.1, 0.5, 1.0)
+
+
+def fact_sets() -> list[list[dict[str, Any]]]:
+    found = []
+    for path in sorted(ROOT.glob("knowledge/**/stories/*.test.yaml")):
+        cases = load(path.read_text(encoding="utf-8"), str(path)).data["cases"]
+        found += [case["facts"] for case in cases]
+    return found
+
+
+def write_records(path: Path, count: int) -> Path:
+    sets = [json.dumps(facts) for facts in fact_sets()]
+    with path.open("w", encoding="utf-8") as file:
+        for number, facts in zip(range(count), itertools.cycle(sets), strict=False):
+            day = f"2026-{number % 12 + 1:02}-{number % 28 + 1:02}T12:00:00Z"
+            head = f'{{"schema":"modelmedic/facts/1","id":"run-{number}","time":"{day}"'
+            file.write(f'{head},"facts":{facts}}}\n')
+    return path
+
+
+def seconds(folder: Path, *arguments: object) -> float:
+    begin = time.perf_counter()
+    run = [*COMMAND, "r.jsonl", "-o", "o.jsonl", *map(str, arguments)]
+    subprocess.run(run, cwd=folder, capture_output=True, check=True, timeout=3600)
+    return time.perf_counter() - begin
+
+
+def rss_kb(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
+    except OSError:
+        return 0
+
+
+def children(pid: int) -> Iterator[int]:
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(place.read_text().rpartition(")")[2].split()[1]) == pid:
+                yield int(place.parent.name)
+        except OSError:
+            continue
+
+
+@pytest.mark.bench
+@pytest.mark.timeout(3600)
+def test_cores() -> None:
+    """One worker against two, in pairs; the start is taken off by a job of few records."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, count, few = Path(name), 40_000, 1_000
+        rates: dict[int, list[float]] = {1: [], 2: []}
+        for _ in range(7):
+            for workers in (1, 2):
+                write_records(folder / "r.jsonl", few)
+                start = seconds(folder, "--workers", workers)
+                write_records(folder / "r.jsonl", count)
+                spent = seconds(folder, "--workers", workers) - start
+                rates[workers].append((count - few) / spent)
+        ratios = [two / one for one, two in zip(rates[1], rates[2], strict=True)]
+    print(
+        f"\nbulk: {statistics.median(rates[1]):,.0f} records/s with 1 worker, "
+        f"{statistics.median(rates[2]):,.0f} with 2; ratio {statistics.median(ratios):.2f} "
+        f"({min(ratios):.2f} to {max(ratios):.2f}), {os.cpu_count()} cores, "
+        f"load {os.getloadavg()[0]:.1f}"
+    )
+
+
+@pytest.mark.bench
+@pytest.mark.timeout(7200)
+def test_memory() -> None:
+    """Resident memory on the way through very many records."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_records(folder / "r.jsonl", MANY)
+        begin = time.perf_counter()
+        run = [*COMMAND, "r.jsonl", "-o", "o.jsonl", "--checkpoint", "0.5"]
+        said = folder / "said"
+        with said.open("wb") as err, subprocess.Popen(run, cwd=folder, stderr=err) as process:
+            for share in SHARES:
+                job, workers = _memory_at(process, folder / "o.jsonl.journal", int(share * MANY))
+                print(
+                    f"\nbulk: {share:4.0%} of {MANY:,} records: {job / 1024:.1f} MiB in the job, "
+                    f"{workers / 1024:.1f} MiB in the largest worker, "
+                    f"{time.perf_counter() - begin:.0f} s",
+                    end="",
+                )
+        spent = time.perf_counter() - begin
+        assert process.returncode == 0, said.read_text()
+        with (folder / "o.jsonl").open("rb") as file:
+            assert sum(1 for _ in file) == MANY
+    print(f"\nbulk: {MANY / spent:,.0f} records/s in all, load {os.getloadavg()[0]:.1f}")
+
+
+def _memory_at(process: "subprocess.Popen[bytes]", journal: Path, records: int) -> tuple[int, int]:
+    """The last memory before so many records are noted, or before the end."""
+    job = workers = 0
+    while process.poll() is None:
+        job = rss_kb(process.pid) or job
+        workers = max((rss_kb(pid) for pid in children(process.pid)), default=0) or workers
+        try:
+            state = json.loads(journal.read_bytes())["state"]
+        except FileNotFoundError:
+            state = None
+        if state and (state["done"] or state["tally"]["all"][0] >= records):
+            break
+        time.sleep(0.25)
+    return job, workers
+
+
+@pytest.mark.bench
+def test_feed() -> None:
+    """What the job's own process does for each record: read, hand over, take back, write, count."""
+    import pickle
+
+    doctor = Diagnoser.load()
+    worker = Worker(Setup(packed(doctor.base), this_machine()))
+    with tempfile.TemporaryDirectory() as name:
+        path, count = write_records(Path(name) / "r.jsonl", 20_000), 20_000
+        read = list(chunks(Inputs([path], runs=False).reads(Position()), Limits()))
+        begin = time.process_time()
+        results = [worker.work(chunk) for chunk in read]
+        work = (time.process_time() - begin) / count
+        packed = [pickle.dumps(result, 5) for result in results]
+        rates = []
+        for _ in range(7):
+            begin, tally = time.process_time(), Tally(limited=True)
+            with (Path(name) / "o").open("wb") as file:
+                reads = Inputs([path], runs=False).reads(Position())
+                for chunk, result in zip(chunks(reads, Limits()), packed, strict=True):
+                    pickle.dumps(chunk, 5)
+                    taken = pickle.loads(result)
+                    file.write(taken.output)
+                    tally.merge(taken.tally)
+            rates.append(count / (time.process_time() - begin))
+    feed = statistics.median(rates)
+    print(
+        f"\nbulk: a worker does {1 / work:,.0f} records/s, the job's own process feeds "
+        f"{feed:,.0f} records/s: {feed * work:.0f} workers"
+    )
+
+
+@pytest.mark.bench
+@pytest.mark.timeout(3600)
+def test_ray() -> None:
+    """Ray on this machine against local processes, in pairs, both without their start."""
+    pytest.importorskip("ray")
+    with tempfile.TemporaryDirectory() as name:
+        folder, count, few, ratios = Path(name), 40_000, 1_000, []
+        for _ in range(3):
+            spent = {}
+            for runner in ("local", "ray"):
+                write_records(folder / "r.jsonl", few)
+                start = seconds(folder, "--runner", runner, "--workers", 2)
+                write_records(folder / "r.jsonl", count)
+                spent[runner] = seconds(folder, "--runner", runner, "--workers", 2) - start
+            ratios.append(spent["local"] / spent["ray"])
+    print(
+        f"\nbulk: Ray has {statistics.median(ratios):.2f} times the throughput of local processes "
+        f"({min(ratios):.2f} to {max(ratios):.2f})"
+    )
+
+
+@pytest.mark.bench
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("how", ["screen", "diagnose"])
+def test_leak(how: str) -> None:
+    """Resident memory after 1,000,000 answers against that after 10,000."""
+    import gc
+
+    doctor = Diagnoser.load()
+    vocabulary = doctor.base.vocabulary
+    sets = [facts for facts in fact_sets() if len(facts) <= 6]
+    given = [[vocabulary.trusted(f, Provenance("file")) for f in facts] for facts in sets]
+    sizes = {}
+    begin = time.process_time()
+    for number in range(1, LEAK + 1):
+        if how == "screen":
+            doctor.screen(sets[number % len(sets)])
+        else:
+            doctor.diagnose(given[number % len(given)])
+        if number in (10_000, LEAK):
+            gc.collect()
+            sizes[number] = rss_kb(os.getpid())
+    rate = LEAK / (time.process_time() - begin)
+    print(
+        f"\nbulk: {how}: {sizes[10_000] / 1024:.1f} MiB after 10,000, {sizes[LEAK] / 1024:.1f} MiB "
+        f"after {LEAK:,}: {sizes[LEAK] / sizes[10_000] - 1:+.1%} ({rate:,.0f}/s)"
+    )
+
+
+if __name__ == "__main__":
+    chosen = sys.argv[1:] or ["cores", "memory", "feed", "ray", "leak"]
+    for each in chosen:
+        if each == "leak":
+            for way in ("screen", "diagnose"):
+                test_leak(way)
+        else:
+            globals()[f"test_{each}"]()
