@@ -3,10 +3,10 @@
 Embedding: ``Diagnoser.load().diagnose(facts)`` returns a frozen :class:`Report`.
 """
 
-from .diagnoser import Consultation, Diagnoser
-from .knowledge_base import VERSION as __version__
-from .knowledge_base import KnowledgeBase
-from .report import Diagnosis, Evidence, NextStep, Report, RuledOut
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "Consultation",
@@ -19,3 +19,26 @@ __all__ = [
     "RuledOut",
     "__version__",
 ]
+
+if TYPE_CHECKING:
+    from .diagnoser import Consultation, Diagnoser
+    from .knowledge_base import VERSION as __version__
+    from .knowledge_base import KnowledgeBase
+    from .report import Diagnosis, Evidence, NextStep, Report, RuledOut
+else:
+    _HOMES = {
+        "diagnoser": ("Consultation", "Diagnoser"),
+        "knowledge_base": ("KnowledgeBase",),
+        "report": ("Diagnosis", "Evidence", "NextStep", "Report", "RuledOut"),
+    }
+
+    def __getattr__(name: str) -> Any:
+        """Import a name of this package when it is first asked for: the command starts before it
+        needs any of them."""
+        if name == "__version__":
+            return import_module(".knowledge_base", __name__).VERSION
+        for home, names in _HOMES.items():
+            if name in names:
+                found = globals()[name] = getattr(import_module(f".{home}", __name__), name)
+                return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

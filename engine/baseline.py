@@ -51,7 +51,7 @@ def _apart(entry: Entry, d: Diagnosis | None, facts: Mapping[str, Fact]) -> str:
         return "it is not found"
     for kind, values in entry.facts:
         if not any(_is(fact, kind, values) for fact in facts.values()):
-            return f"there is no such fact: {Fact.of(kind, **values)}"
+            return f"there is no such fact: {Fact.from_items(kind, values.items())}"
     kinds = {kind for kind, _ in entry.facts}
     for fact in (facts[e.fact] for e in d.evidence if e.fact in facts):
         if fact.kind in kinds and not any(_is(fact, *wanted) for wanted in entry.facts):

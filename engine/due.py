@@ -13,7 +13,7 @@ from typing import Any
 from ..facts import Fact
 from .report import Diagnosis, NextStep
 
-_EFFORT = re.compile(r"(\d+(?:\.\d+)?) (min|h)", re.ASCII)
+_EFFORT = r"([0-9]+(?:\.[0-9]+)?) (min|h)"
 _SECONDS = {"min": 60.0, "h": 3_600.0}
 
 
@@ -42,5 +42,5 @@ def _step(finding: Diagnosis, actions: Sequence[Mapping[str, Any]]) -> NextStep 
 
 def _seconds(action: Mapping[str, Any]) -> float:
     """The effort in seconds; 0 where it is not told as minutes or hours."""
-    found = _EFFORT.fullmatch(str(action.get("effort", "")))
+    found = re.fullmatch(_EFFORT, str(action.get("effort", "")))
     return float(found[1]) * _SECONDS[found[2]] if found else 0.0

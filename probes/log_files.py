@@ -6,6 +6,7 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from io import FileIO
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
@@ -16,6 +17,9 @@ CHUNK = 4 << 20
 # Bytes of all files together, unpacked: a packed file can be a thousand times its size.
 MAX_BYTES = 64 << 30
 # Columns past this hold data dumps, not messages.
+FREE = 1 << 30
+MAX_RATIO = 200
+"""A packed file is read to :data:`FREE` bytes, or this many times its size."""
 MAX_LINE = 1 << 16
 MAX_FILES = 1_000
 HEAD = 1 << 16
@@ -170,12 +174,13 @@ class LogStream:
         read = 0
         try:
             with _open(path) as stream:
+                rest = _worth(path, stream)
                 for data in _decoded(stream, where, self.problems):
-                    kept = data[: self._left]
+                    kept = data[: min(self._left, rest - read)]
                     self._left -= len(kept)
                     read += len(kept)
                     yield kept
-                    if self._left <= 0:
+                    if self._left <= 0 or read >= rest:
                         message = (
                             f"the log is too long: what stands behind byte {read:,} was left out"
                         )
@@ -199,6 +204,13 @@ def _open(path: Path) -> IO[bytes]:
         head = file.read(6)
     opener = _opener(head)
     return cast(IO[bytes], opener(os.fspath(path), "rb")) if opener else open(path, "rb", 0)
+
+
+def _worth(path: Path, stream: IO[bytes]) -> int:
+    """So many bytes may come out of a file: of a packed one no more than logs have."""
+    if isinstance(stream, FileIO):
+        return MAX_BYTES
+    return max(FREE, MAX_RATIO * path.stat().st_size)
 
 
 def _opener(head: bytes) -> Callable[[str, str], object] | None:

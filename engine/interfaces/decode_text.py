@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..report import Report
 from .layout import Line
-from .report_text import action_lines, message_lines, next_lines, problem_lines
+from .report_text import action_lines, message_lines, next_lines, overlay_lines, problem_lines
 
 
 def decode_lines(report: Report) -> Iterator[Line]:
@@ -24,3 +24,4 @@ def decode_lines(report: Report) -> Iterator[Line]:
     if len(report.diagnoses) > 1:
         yield from next_lines([s for s in report.next if s.type == "probe" or s.choices][:4])
     yield from problem_lines(report.errors)
+    yield from overlay_lines(report)

@@ -22,7 +22,7 @@ from .setup import load_doctor
 @click.option("--save-facts", type=click.Path(path_type=Path), default=None, metavar="FILE",
               help="Also write the facts that were gathered.")  # fmt: skip
 @click.option("--plots", type=click.Path(path_type=Path), default=None, metavar="DIR",
-              help="Write plots of R-ratios and errors (PNG); an HTML report shows them, too.")  # fmt: skip
+              help="Plot R-ratios and errors (PNG), in an HTML report too.")  # fmt: skip
 @baseline_options
 @common
 def inspect(

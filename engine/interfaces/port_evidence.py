@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ...facts import Fact
 
-_SCAFFOLD = re.compile(r"model_tree/|component_mapping|class_divergence")
+_SCAFFOLD = r"model_tree/|component_mapping|class_divergence"
 MAX_NAMES = 6
 
 Facts = dict[str, list[Fact]]
@@ -19,7 +19,7 @@ def _scaffold(facts: Facts) -> str:
     counts = {f.get("side"): f.get("count") for f in facts.get("layer_count", ())}
     wrong = sorted(str(f.get("problem")) for f in facts.get("mapping_check", ())
                    if f.get("present"))  # fmt: skip
-    files = [f for f in facts.get("workflow_file", ()) if _SCAFFOLD.match(str(f.get("name")))]
+    files = [f for f in facts.get("workflow_file", ()) if re.match(_SCAFFOLD, str(f.get("name")))]
     there = sum(f.get("present") is True for f in files)
     parts = [f"{there} of {len(files)} files"] if files else []
     if counts:

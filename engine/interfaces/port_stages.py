@@ -23,7 +23,7 @@ _TITLES = (
 _STATES = {"missing": "not run"}
 _UNKNOWN = "not known"
 _ALARMING = frozenset({"failed", "stale"})
-_VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]*)\}?", re.ASCII)
+_VARIABLE = r"\$\{?([A-Z][A-Z0-9_]*)\}?"
 
 
 class StageRow(NamedTuple):
@@ -121,7 +121,7 @@ def _step(
     command = str(runs.get("command", ""))
     then = "" if runs is actions[0] else str(runs["do"])
     verify = str(runs.get("verify", ""))
-    unset = tuple(dict.fromkeys(_VARIABLE.findall(command)))
+    unset = tuple(dict.fromkeys(re.findall(_VARIABLE, command)))
     do = str(actions[0]["do"])
     return NextStage(title, finding.id, do, then, command, verify, tuple(missing), unset)
 

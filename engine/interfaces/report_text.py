@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..report import Diagnosis, Message, NextStep, Report
+from .accepted_text import accepted_lines
 from .layout import Line
 from .overlay_text import overlay_text
 from .port_stages import Port, port_of, stage_lines
@@ -47,9 +48,9 @@ def report_lines(report: Report, *, verbose: bool = False) -> Iterator[Line]:
     for problem in orphans:
         yield Line()
         yield from diagnosis_lines(problem, report, shown)
-    yield from _accepted(report)
+    yield from accepted_lines(report)
     yield from _benign(report, port, verbose)
-    yield from _ruled_out(report, shown, verbose)
+    yield from _ruled_out(report, shown, whole=verbose or port is None)
     yield from _open(report, verbose)
     if port:  # what comes next stands above
         steps = [step for step in report.next if step.type != "action"]
@@ -58,7 +59,7 @@ def report_lines(report: Report, *, verbose: bool = False) -> Iterator[Line]:
         yield from next_lines(report.next)
     yield from _errors(report)
     yield from _notes(report)
-    yield from _overlays(report)
+    yield from overlay_lines(report)
 
 
 def diagnosis_lines(d: Diagnosis, report: Report, facts: Mapping[str, str]) -> Iterator[Line]:
@@ -245,15 +246,15 @@ def _benign(report: Report, port: Port | None, verbose: bool) -> Iterator[Line]:
             yield from action_lines(d.actions, d.packet)
 
 
-def _ruled_out(report: Report, facts: Mapping[str, str], verbose: bool) -> Iterator[Line]:
-    """With the reasons in words, or with the whole derivations."""
+def _ruled_out(report: Report, facts: Mapping[str, str], *, whole: bool) -> Iterator[Line]:
+    """With the whole derivations, or with the reasons in words: a port has many."""
     if report.ruled_out:
         yield Line()
         yield Line("Ruled out:", style="heading")
     for item in report.ruled_out:
         yield Line(f"{item.title}  ({item.id})", 2, mark="- ")
-        if verbose:
-            yield from how_lines(item.because, facts, 4)
+        if whole:
+            yield from how_lines(item.because[:2], facts, 4)
             continue
         for step in item.because[:2]:
             yield Line(step.get("message") or f"rule {step['rule']}", 4, "dim")
@@ -279,25 +280,6 @@ def _errors(report: Report) -> Iterator[Line]:
         yield from problem_lines(report.errors)
 
 
-def accepted_text(d: Diagnosis) -> str:
-    """Why a diagnosis is accepted, until when, and by whom."""
-    if d.accepted is None:
-        return ""
-    owner = f", {d.accepted.owner}" if d.accepted.owner else ""
-    return f"{d.accepted.reason} (until {d.accepted.until}{owner})"
-
-
-def _accepted(report: Report) -> Iterator[Line]:
-    """What a baseline accepts: in short, for it does not count."""
-    found = [d for d in report.diagnoses if d.accepted]
-    if found:
-        yield Line()
-        yield Line("Accepted, not counted:", style="heading")
-    for d in found:
-        yield Line(f"{d.title}  ({d.id}, {d.confidence})", 2, mark=f"[{d.severity}] ")
-        yield Line(accepted_text(d), 4, "dim")
-
-
 def _notes(report: Report) -> Iterator[Line]:
     if report.notes:
         yield Line()
@@ -305,7 +287,8 @@ def _notes(report: Report) -> Iterator[Line]:
         yield from problem_lines(report.notes)
 
 
-def _overlays(report: Report) -> Iterator[Line]:
+def overlay_lines(report: Report) -> Iterator[Line]:
+    """The knowledge that was added, and what it did."""
     if report.knowledge.get("overlays"):
         yield Line()
         yield Line("Knowledge that was laid over the shipped one:", style="heading")

@@ -202,4 +202,3 @@ def _forget_old(folder: Path | str) -> None:
 
 def _path(folder: Path | str, digest: str) -> str:
     return os.path.join(folder, f"knowledge-{FORMAT}-{digest}.jsonl")
-

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from ...facts import Fact, Location, ModelMedicError, Provenance, Vocabulary
 from ...facts.fact_file import read_facts
@@ -32,7 +31,8 @@ class Result:
     failures: tuple[str, ...]
 
 
-class Sample(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sample:
     """A text that a row of an error table must match (``samples``) or not (``near_misses``)."""
 
     item: Item
@@ -49,6 +49,10 @@ class Sample(NamedTuple):
     def where(self) -> Location:
         """The place of the text."""
         return self.item.where(self.part, self.index)
+
+
+Wanted = Callable[[str, e.Case | Sample], bool]
+"""Whether a case or sample of a file is to be run."""
 
 
 class CaseRunner:
@@ -68,14 +72,14 @@ class CaseRunner:
         self._drafts = {draft.id: draft for draft in drafts}
         self._judge = Judge(doctor, inner_rules(source), self._place)
 
-    def run(self, only: Callable[[str], bool] = lambda path: True) -> Iterator[Result]:
-        """Every case of the files whose name passes ``only``, then samples and near misses."""
+    def run(self, only: Wanted = lambda path, part: True) -> Iterator[Result]:
+        """Every case that passes ``only``, then samples and near misses."""
         for document, file in self._source.tests:
-            if only(document.path):
-                for index, case in enumerate(file.cases):
+            for index, case in enumerate(file.cases):
+                if only(document.path, case):
                     yield self.case(case, document.where(("cases", index)))
         for sample in samples(self._source):
-            if only(sample.item.document.path):
+            if only(sample.item.document.path, sample):
                 yield self.sample(sample)
 
     def case(self, case: e.Case, where: Location) -> Result:

@@ -234,8 +234,8 @@ class _Numbering:
         return self._patterns.setdefault(repr(pattern), (len(self._patterns), pattern))[0]
 
     def _dependencies(self, rule: RuleDraft, literals: Sequence[Draft]) -> Dependencies:
-        uses = {p for x in literals if x.mode == "match" for p in _inputs(x)}
-        negates = {p for x in literals if x.mode != "match" for p in _inputs(x)}
+        uses = {p for x in literals if x.mode == "match" for p in inputs(x)}
+        negates = {p for x in literals if x.mode != "match" for p in inputs(x)}
         return Dependencies(rule.id, _derived(rule), uses, negates)
 
 
@@ -246,14 +246,14 @@ Predicate = tuple[str, str]
 def dependencies(rule: RuleDraft) -> tuple[set[Predicate], set[Predicate]]:
     """What a rule derives, and what it looks at."""
     literals = (literal for alternative in rule.alternatives for literal in alternative)
-    return _derived(rule), {p for literal in literals for p in _inputs(literal)}
+    return _derived(rule), {p for literal in literals for p in inputs(literal)}
 
 
 def _derived(rule: RuleDraft) -> set[Predicate]:
     return {p for kind, values, _ in rule.effects for p in _predicates(kind, dict(values))}
 
 
-def _inputs(draft: Draft) -> set[tuple[str, str]]:
+def inputs(draft: Draft) -> set[Predicate]:
     """What a literal looks at: the facts with its constant and those derived with a variable, or
     all of the kind."""
     name = _discriminator(draft.kind)

@@ -87,14 +87,14 @@ class Action(Strict):
 class PacketFact(Strict):
     """A fact that holds what an escalation needs."""
 
-    fact: str
-    where: dict[str, Scalar] = {}
+    fact: str = Field(description="Kind of the fact.")
+    where: dict[str, Scalar] = Field({}, description="Values that it must have.")
 
 
 class PacketItem(Strict):
     """Something to hand over, and the facts in which it can be found."""
 
-    item: str = Field(max_length=300)
+    item: str = Field(max_length=300, description="What is needed, in words.")
     found_in: list[PacketFact] = Field(
         min_length=1, description="Any of these is enough; their probes and questions get it."
     )

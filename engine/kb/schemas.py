@@ -14,6 +14,7 @@ from ...facts.declarations import VocabularyFile
 from ...facts.strict_models import Strict
 from ...facts.strict_yaml import load
 from .entries import FILES
+from .overlay_file import OverlayFile
 
 FORMS = ("diagnoses", "rules", "errors", "trees", "classifications", "tests", "vocabulary")
 Names = Mapping[str, Iterable[str]]
@@ -38,6 +39,8 @@ _NAMED = {
         ("diagnoses", "first", "concludes", "silent", "ruled_out", "conflicting"), "diagnosis"
     ),
     "Case": {"entry": "entry"},
+    "Silence": {"id": "entry"},
+    "Tightening": {"id": "entry"},
     "KindDeclaration": {"probes": "probe"},
     "ProbeDeclaration": {"gathers": "kind"},
     "QuestionDeclaration": {"kind": "kind"},
@@ -46,7 +49,8 @@ _NAMED = {
 
 def file_model(form: str) -> type[Strict]:
     """The model of ``modelmedic/<form>/1``."""
-    return VocabularyFile if form == "vocabulary" else FILES[f"modelmedic/{form}/1"]
+    others: dict[str, type[Strict]] = {"vocabulary": VocabularyFile, "overlay": OverlayFile}
+    return others.get(form) or FILES[f"modelmedic/{form}/1"]
 
 
 def file_schema(form: str, names: Names | None = None) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Reads the files of an experiment folder within bounds, and remembers what was there.
 
-Problems: MM500 a file or folder cannot be read, MM501 it is not valid JSON or YAML (cut off, binary, nested
-too deep), MM502 a part has another form than the workflow writes, MM503 a bound left something out.
+Problems: MM500 a file or folder cannot be read, MM501 it is not valid JSON or YAML (cut off,
+binary, nested too deep), MM502 a part has another form than the workflow writes, MM503 a bound left
+something out.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ class Folder:
             if self.is_closed(name) or not os.path.isdir(path):
                 continue
             if not os.access(path, os.R_OK | os.X_OK):
-                self._close(name, f"this folder may not be read; {holds} are not known",
-                            "chmod u+rx FOLDER")
+                self._close(
+                    name, f"this folder may not be read; {holds} are not known", "chmod u+rx FOLDER"
+                )
 
     def _close(self, name: str, text: str, command: str) -> None:
         self._closed.append(name)
@@ -58,7 +60,9 @@ class Folder:
     def is_closed(self, name: str) -> bool:
         """Whether the file or folder, or a folder above it, may not be read: then nothing is known
         of it, not even that it is missing."""
-        return any(closed in (".", name) or name.startswith(f"{closed}/") for closed in self._closed)
+        return any(
+            closed in (".", name) or name.startswith(f"{closed}/") for closed in self._closed
+        )
 
     def place(self, name: str) -> str:
         """A file as provenance names it."""
@@ -101,8 +105,9 @@ class Folder:
             if os.access(self.root / name, os.R_OK):
                 self._spoilt("MM500", f"cannot be read: {why}", name)
             else:
-                self._close(name, f"{name} may not be read; what it says is not known",
-                            "chmod u+r FILE")
+                self._close(
+                    name, f"{name} may not be read; what it says is not known", "chmod u+r FILE"
+                )
             return None
         if cut:
             self._spoilt("MM503", f"is larger than {MAX_BYTES:,} bytes and was left out", name)

@@ -157,13 +157,13 @@ def test_feed() -> None:
         begin = time.process_time()
         results = [worker.work(chunk) for chunk in read]
         work = (time.process_time() - begin) / count
-        packed = [pickle.dumps(result, 5) for result in results]
+        sent = [pickle.dumps(result, 5) for result in results]
         rates = []
         for _ in range(7):
             begin, tally = time.process_time(), Tally(limited=True)
             with (Path(name) / "o").open("wb") as file:
                 reads = Inputs([path], runs=False).reads(Position())
-                for chunk, result in zip(chunks(reads, Limits()), packed, strict=True):
+                for chunk, result in zip(chunks(reads, Limits()), sent, strict=True):
                     pickle.dumps(chunk, 5)
                     taken = pickle.loads(result)
                     file.write(taken.output)

@@ -8,6 +8,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,30 +65,45 @@ class Saboteur(NoProgress):
             self._harm()
 
 
-@pytest.fixture(scope="module")
-def cluster(environment):
-    """Three nodes of one core each; nothing of Ray that would listen or call home."""
+def started(nodes: int) -> Any:
+    """A cluster of nodes of one core each. Ray gives a node half a minute to start, which can be
+    too little where other tests run; so this tries again."""
     from ray.cluster_utils import Cluster
 
-    monkeypatch = pytest.MonkeyPatch()
-    for name in ("PYTHONPATH", "MODELMEDIC_CACHE"):
-        monkeypatch.setenv(name, environment[name])
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    small = {"num_cpus": 1, "object_store_memory": 100 * 1024 * 1024}
-    cluster = Cluster(initialize_head=True, head_node_args={**small, "include_dashboard": False})
-    try:
-        cluster.others = [cluster.add_node(**small) for _ in range(2)]
-        cluster.wait_for_nodes()
-        ray.init(cluster.address, log_to_driver=False, logging_level="error")
-        yield cluster
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
-        for thing in gc.get_objects():  # Ray kills its processes, but does not wait for them
-            if isinstance(thing, subprocess.Popen) and thing.returncode is None:
-                thing.wait(timeout=30)
-        monkeypatch.undo()
+    small: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 100 * 1024 * 1024}
+    for last in (False, False, True):
+        cluster = Cluster()
+        try:
+            cluster.add_node(**small, include_dashboard=False)
+            others = [cluster.add_node(**small) for _ in range(nodes - 1)]
+            cluster.wait_for_nodes()
+            ray.init(cluster.address, log_to_driver=False, logging_level="error")
+            return cluster, others
+        except Exception:
+            ray.shutdown()
+            cluster.shutdown()
+            if last:
+                raise
+    return None
+
+
+@pytest.fixture(scope="module")
+def cluster(environment):
+    """Three nodes of one core each, and nothing of Ray that would call home."""
+    with pytest.MonkeyPatch.context() as changed:
+        for name in ("PYTHONPATH", "MODELMEDIC_CACHE"):
+            changed.setenv(name, environment[name])
+        changed.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        changed.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        cluster, others = started(3)
+        try:
+            yield cluster, others
+        finally:
+            ray.shutdown()
+            cluster.shutdown()
+            for thing in gc.get_objects():  # Ray kills its processes, but does not wait for them
+                if isinstance(thing, subprocess.Popen) and thing.returncode is None:
+                    thing.wait(timeout=30)
 
 
 def test_the_command_on_this_machine(folder, wanted, bulk):
@@ -102,8 +118,9 @@ def test_the_command_on_this_machine(folder, wanted, bulk):
 
 def test_several_nodes_and_one_is_lost(folder, wanted, plan_of, setup_of, cluster):
     target = folder / "nodes"
-    lost = cluster.others.pop()
-    saboteur = Saboteur(200, lambda: cluster.remove_node(lost, allow_graceful=False))
+    nodes, others = cluster
+    lost = others.pop()
+    saboteur = Saboteur(200, lambda: nodes.remove_node(lost, allow_graceful=False))
     plan = plan_of(target, folder / "r.jsonl", records=20)
     run_job(plan, partial(RayRunner, setup_of(), workers=3), saboteur)
     assert saboteur.done

@@ -3,10 +3,15 @@
 import gzip
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
+from modelmedic.engine import Diagnoser
+from modelmedic.engine.interfaces.bulk.job import run_job
+from modelmedic.engine.interfaces.bulk.progress import NoProgress
+from modelmedic.engine.interfaces.inspection import gather
 from modelmedic.facts import Provenance
 
 HERE = Path(__file__).parent
@@ -113,9 +118,6 @@ def test_a_folder_of_facts_files(folder, results, bulk, lines_of, tmp_path, reco
 def test_a_bad_record_is_told_of_and_the_others_are_diagnosed(
     in_this_process, plan_of, write_lines, lines_of, tmp_path, record, case
 ):
-    from modelmedic.engine.interfaces.bulk.job import run_job
-    from modelmedic.engine.interfaces.bulk.progress import NoProgress
-
     source = write_lines(tmp_path / "r.jsonl", [record(0), case["line"], record(1)])
     outcome = run_job(plan_of(tmp_path / "o", source), in_this_process, NoProgress())
     assert [line["line"] for line in lines_of(tmp_path / "o")] == [1, 3]
@@ -173,8 +175,6 @@ def test_parquet_of_whole_reports(folder, bulk, tmp_path):
 
 
 def test_folders_of_runs_are_inspected(bulk, lines_of, tmp_path, doctor):
-    from modelmedic.engine.interfaces.inspection import gather
-
     for name, text in (("a", "tinker==0.16.1\npydantic==2.13.0b2\n"), ("b", "nothing\n")):
         (tmp_path / "runs" / name).mkdir(parents=True)
         (tmp_path / "runs" / name / "requirements.txt").write_text(text)
@@ -210,3 +210,44 @@ def test_what_cannot_be_done_is_said(bulk, tmp_path, write_lines, record, argume
     assert (status, code in said) == (2, True), said
     assert (tmp_path / "r.jsonl").read_bytes() == before
     assert not (tmp_path / "o").exists()
+
+
+def test_a_bug_that_one_record_brings_to_light_stays_with_it(
+    in_this_process, plan_of, write_lines, lines_of, tmp_path, record, monkeypatch
+):
+    """The engine is broken here for facts that nobody else has."""
+    real = Diagnoser.screen
+
+    def broken(self, items):
+        if any(item.get("name") == "of-ill-omen" for item in items):
+            raise ZeroDivisionError("secret details")
+        return real(self, items)
+
+    monkeypatch.setattr(Diagnoser, "screen", broken)
+    bad = [{"kind": "package", "name": "of-ill-omen", "version": "1"}]
+    source = write_lines(tmp_path / "r.jsonl", [record(0), bad, record(1)])
+    run_job(plan_of(tmp_path / "o", source), in_this_process, NoProgress())
+    assert [line["line"] for line in lines_of(tmp_path / "o")] == [1, 3]
+    (error,) = lines_of(tmp_path / "o.errors.jsonl")
+    (problem,) = error["problems"]
+    assert (error["line"], problem["code"]) == (2, "MM399")
+    assert "ZeroDivisionError" in problem["message"]
+    assert "secret details" not in problem["message"]
+
+
+@pytest.mark.slow
+def test_a_terminal_sees_how_far_it_is(environment, write_lines, tmp_path, record):
+    pexpect = pytest.importorskip("pexpect")
+    write_lines(tmp_path / "r.jsonl", [record(n) for n in range(2000)])
+    arguments = ["-m", "modelmedic.engine.interfaces.main", "bulk", "r.jsonl", "-o", "o.jsonl"]
+    seen = pexpect.spawn(
+        sys.executable, [*arguments, "--chunk", "20"], cwd=str(tmp_path), timeout=60,
+        env=environment | {"TERM": "xterm", "COLUMNS": "100"}, encoding="utf-8",
+    )  # fmt: skip
+    try:
+        seen.expect(r"[1-9]\d?%.*[1-9][\d,]* records, [1-9][\d,]*/s")
+        seen.expect("2,000 records diagnosed")
+        seen.expect(pexpect.EOF)
+    finally:
+        seen.close(force=True)
+    assert (tmp_path / "o.jsonl").exists()

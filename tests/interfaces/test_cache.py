@@ -192,25 +192,31 @@ POISONS = {
         name: lambda body, e=edit: rebuilt(body, lambda lines: [*map(e, lines)])
         for name, edit in LINES.items()
     },
-    **{name: lambda body, o=order: rebuilt(body, o) for name, order in ORDERS.items()},
+    # A vocabulary in another order is sound, and means something else.
+    **{name: lambda body, o=order: rebuilt(body, o, but="kinds") for name, order in ORDERS.items()},
 }
 
 
-def rebuilt(body, change=lambda lines: lines, head=None):
-    """The body with changed lines; tables and sizes are those of the new ones."""
+def rebuilt(body, change=lambda lines: lines, head=None, but=""):
+    """The body with changed lines, but for one section; tables and sizes are those of the new
+    ones."""
     first, _, rest = body.partition(b"\n")
     plain = json.loads(first)
     sections = {}
     for name, size in plain["sizes"].items():
         names, *lines = rest[:size].split(b"\n")
-        lines, names, rest = change(lines), json.loads(names), rest[size + 1 :]
+        lines = lines if name == but else change(lines)
+        names, rest = json.loads(names), rest[size + 1 :]
         lengths = list(map(len, lines))
         table = dict(zip(names, lengths, strict=True)) if isinstance(names, dict) else lengths
-        sections[name] = b"\n".join([json.dumps(table).encode(), *lines])
+        sections[name] = b"\n".join([compact(table), *lines])
     assert not rest
     sizes = {name: len(text) for name, text in sections.items()}
-    first = json.dumps(plain | {"sizes": sizes} | (head or {})).encode()
-    return b"\n".join([first, *sections.values()])
+    return b"\n".join([compact(plain | {"sizes": sizes} | (head or {})), *sections.values()])
+
+
+def compact(plain):
+    return json.dumps(plain, separators=(",", ":")).encode()
 
 
 def _with(line, **changed):
@@ -240,10 +246,10 @@ def test_a_change_shows_though_the_checksum_is_remembered(stored, cache, answere
     assert stored.read_bytes() == sound
 
 
-def test_a_poisoned_body_rebuilt_from_itself_is_the_body(stored):
+def test_a_body_rebuilt_without_a_change_is_the_same(stored):
     """Else the poisons would be found out by their form."""
     _, body = parts(stored)
-    assert json.loads(rebuilt(body).partition(b"\n")[0]) == json.loads(body.partition(b"\n")[0])
+    assert rebuilt(body) == body
 
 
 @pytest.mark.parametrize("poisoned", POISONS)

@@ -48,6 +48,7 @@ class Case(NamedTuple):
 def _port_class():
     path = Path(__file__).parent / "models" / "port.py"
     spec = importlib.util.spec_from_file_location("port_under_test", path)
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.Port

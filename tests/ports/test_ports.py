@@ -6,7 +6,7 @@ No ratio is written down here: every figure comes out of models that run.
 
 import json
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -102,7 +102,7 @@ def test_the_broken_component_and_its_cause_come_first(inspect, broken, family, 
     assert {d for d in roots if d.removeprefix("neuron.component.") in causes(report)} <= others
 
 
-SOUND = {
+SOUND: dict[str, tuple[str, dict[str, Any]]] = {
     "dense": ("llama", {}),
     "dense, scaled rotary": ("llama-yarn", {}),
     "dense, biased projections": ("qwen2", {}),

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -39,15 +38,26 @@ finally:
     with open(out, "w") as file:
         json.dump(noted, file)
 """
+# Runs the command line in argv[2:] and writes the most memory it held to argv[1]. (What the parent
+# holds counts for a child until it starts another program, so the usage of resources misleads.)
+MEASURED = """
+import sys
+from modelmedic.engine.interfaces.main import main
+out, *arguments = sys.argv[1:]
+try:
+    main(arguments)
+finally:
+    with open("/proc/self/status") as status, open(out, "w") as file:
+        file.write(next(line.split()[1] for line in status if line.startswith("VmHWM")))
+"""
 
 
 class Answer(NamedTuple):
-    """What a run left behind, and the most memory it held in MiB."""
+    """What a run left behind."""
 
     code: int
     out: str
     err: str
-    peak: float = 0.0
 
     @property
     def json(self) -> Any:
@@ -77,13 +87,11 @@ def run(environment: dict[str, str]) -> Callable[..., Answer]:
         *command: object, stdin: bytes = b"", cwd: Path = ROOT, **variables: str | None
     ) -> Answer:
         changed = {n: v for n, v in (environment | variables).items() if v is not None}
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         done = subprocess.run([str(word) for word in command], input=stdin, cwd=cwd, env=changed,
                               capture_output=True, timeout=100, check=False)  # fmt: skip
-        after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         out, err = (each.decode("utf-8", "replace") for each in (done.stdout, done.stderr))
         assert "Traceback" not in out + err, err
-        return Answer(done.returncode, out, err, max(before, after) / 1024)
+        return Answer(done.returncode, out, err)
 
     return run
 
@@ -110,6 +118,20 @@ def watched(
         return answer, json.loads(out.read_text())
 
     return watched
+
+
+@pytest.fixture
+def peak_of(
+    run: Callable[..., Answer], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., tuple[Answer, float]]:
+    """Runs ``diagnose`` and gives the most memory that it held, in MiB, as well."""
+
+    def peak_of(*arguments: object) -> tuple[Answer, float]:
+        out = tmp_path_factory.mktemp("peak") / "kilobytes"
+        answer = run(sys.executable, "-P", "-c", MEASURED, out, *arguments)
+        return answer, float(out.read_text()) / 1024
+
+    return peak_of
 
 
 @pytest.fixture(scope="session")

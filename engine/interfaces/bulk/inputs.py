@@ -98,7 +98,7 @@ class FactsFolder:
             yield Read(record, Position(number, place), stored)
 
     def _files(self) -> Iterator[str]:
-        for parent, folders, files in os.walk(self._path):
+        for parent, folders, files in os.walk(self._path, onerror=_refuse):
             folders.sort()
             for name in sorted(files):
                 if name.endswith(".json"):
@@ -129,10 +129,20 @@ class RunFolders:
 def _folder_fingerprint(path: Path, kind: str, files: Iterator[str]) -> Fingerprint:
     sha, size = hashlib.sha256(), 0
     for name in files:
-        status = os.stat(name)
-        size += status.st_size
-        sha.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode(errors="replace"))
+        try:
+            status = os.stat(name)
+            look = f"{name}\0{status.st_size}\0{status.st_mtime_ns}\0"
+            size += status.st_size
+        except OSError:
+            look = f"{name}\0"  # the record will say what is wrong with it
+        sha.update(look.encode(errors="replace"))
     return str(path), kind, size, sha.hexdigest()
+
+
+def _refuse(error: OSError) -> None:
+    """A folder that cannot be listed would be a gap that nobody sees."""
+    what = f"the folder cannot be read: {error.strerror}"
+    raise bad_input(what, str(error.filename), "check its permissions") from None
 
 
 def _size(path: str) -> int:

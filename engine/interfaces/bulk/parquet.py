@@ -6,14 +6,15 @@ A Parquet file cannot be continued once its writer was killed; lines can.
 from __future__ import annotations
 
 import json
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from .trouble import missing_extra
 
 GROUP = 20_000
-"""Records of one row group."""
+GROUP_BYTES = 16_000_000
+"""The most that a row group holds: records, and bytes of their lines."""
 _AS_TEXT = ("report", "facts")
 
 
@@ -33,10 +34,22 @@ def to_parquet(lines: Path, target: Path) -> None:
     schema = _schema(pa)
     draft = target.with_name(target.name + ".new")
     with lines.open("rb") as file, parquet.ParquetWriter(draft, schema, compression="zstd") as out:
-        rows = map(_row, file)
-        while group := list(islice(rows, GROUP)):
-            out.write_table(pa.Table.from_pylist(group, schema=schema))
+        for group in _groups(file):
+            out.write_table(pa.Table.from_pylist(list(map(_row, group)), schema=schema))
     draft.replace(target)
+
+
+def _groups(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    held: list[bytes] = []
+    size = 0
+    for line in lines:
+        held.append(line)
+        size += len(line)
+        if len(held) >= GROUP or size >= GROUP_BYTES:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
 
 
 def _row(line: bytes) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
                 logging_level="error",
                 object_store_memory=_STORE,
             )
-    except (OSError, RuntimeError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001 - where it cannot start, Ray raises a bare one
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         hint = "`ray status` on that machine shows whether a cluster is up"
         where = f" at {address}" if address else ""

@@ -30,6 +30,12 @@ def fatal_record() -> Problem:
     return Problem("MM333", message, None, hint)
 
 
+def internal(error: Exception) -> Problem:
+    """A bug of ours that one record brings to light."""
+    what = f"internal error: {type(error).__name__}"
+    return Problem("MM399", what, None, "this is a bug of ModelMedic; report it with the record")
+
+
 def workers_die(count: int) -> ModelMedicError:
     """So many records end their process that the machine must be the reason."""
     hint = "see whether memory runs out (fewer --workers), and run the same command again to go on"

@@ -21,7 +21,7 @@ from .record_form import open_record, packages, placed
 from .records import Chunk, Record, Result
 from .tally import Seen, Tally
 from .travelling_knowledge import Knowledge
-from .trouble import cluster
+from .trouble import cluster, internal
 
 BROKEN_INPUT = "MM335"
 
@@ -76,15 +76,18 @@ class Worker:
             try:
                 answer = self._answer(record)
             except ModelMedicError as error:
-                if error.problems[0].code == BROKEN_INPUT:
-                    tally.broken_inputs += 1
-                else:
-                    tally.refused += 1
-                errors.append(self.refusal(record, error.problems))
+                problems = error.problems
+            except Exception as error:  # noqa: BLE001 - one record must not end a job of many
+                problems = (internal(error),)
+            else:
+                answers.append((record, answer))
+                if answer.problems:
+                    errors.append(self.refusal(record, answer.problems))
                 continue
-            if answer.problems:
-                errors.append(self.refusal(record, answer.problems))
-            answers.append((record, answer))
+            broken = problems[0].code == BROKEN_INPUT
+            tally.broken_inputs += broken
+            tally.refused += not broken
+            errors.append(self.refusal(record, problems))
         if not self._is_safe([answer.told for _, answer in answers]):
             answers = [(record, self._without_secrets(answer)) for record, answer in answers]
         for _, answer in answers:

@@ -70,9 +70,7 @@ def _ratios(facts: Sequence[Fact]) -> list[_Ratio]:
             for place, f in enumerate(rows)]  # fmt: skip
 
 
-def _figures(
-    ratios: Sequence[_Ratio], captures: Sequence[Path]
-) -> Iterator[tuple[str, str, Any]]:
+def _figures(ratios: Sequence[_Ratio], captures: Sequence[Path]) -> Iterator[tuple[str, str, Any]]:
     """File name, caption and figure of each plot."""
     if len(ratios) > 1:
         yield PROFILE, f"R-ratio of {len(ratios)} components", _profile(ratios)

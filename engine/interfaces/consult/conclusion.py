@@ -10,7 +10,7 @@ from ... import wording
 from ...dialogue import UNKNOWN, Dialogue
 from ...report import Diagnosis, Report
 from ..layout import Line
-from ..report_text import action_lines, problem_lines
+from ..report_text import action_lines, overlay_lines, problem_lines
 from .names import Names
 
 _CONFIDENCE = {
@@ -45,6 +45,7 @@ class Conclusion:
         if not causes or all(c.kind == "symptom" for c in causes):
             yield from self._missing(dialogue)
         yield from problem_lines(report.errors)
+        yield from overlay_lines(report)
 
     def short(self, dialogue: Dialogue) -> Iterator[Line]:
         """In one or two lines, for someone who leaves before the end."""

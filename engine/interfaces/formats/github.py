@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ....facts import Problem
 from ....facts.redaction import Redacted
 from ...report import Diagnosis, Report
+from ..overlay_text import overlay_text
 from ..safe_text import safe
 from . import Document, Failure
 from .contents import contents
@@ -23,6 +24,8 @@ def render(document: Redacted[Document]) -> str:
     if not lines:
         lines = [_command("notice", {"title": "ModelMedic"}, contents(report).verdict)]
     lines += [*_problems("warning", report.errors), *_problems("notice", report.notes)]
+    for overlay in report.knowledge.get("overlays") or ():
+        lines.append(_command("notice", {"title": "Added knowledge"}, overlay_text(overlay)))
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ....facts.redaction import Redacted
 from ...report import Report
+from ..accepted_text import accepted_text
 from ..port_stages import port_of
-from ..report_text import MAX_PREMISE_FACTS, accepted_text
+from ..report_text import MAX_PREMISE_FACTS
 from ..safe_text import safe
 from . import Document, Picture
 from .contents import Contents, contents, effort, knowledge_rows

@@ -9,8 +9,10 @@ from xml.etree import ElementTree as ET
 from ....facts import Problem
 from ....facts.redaction import Redacted
 from ...report import SEVERITIES, Diagnosis
+from ..accepted_text import accepted_text
 from ..layout import Line, text_of
-from ..report_text import accepted_text, diagnosis_lines, how_lines
+from ..overlay_text import overlay_text
+from ..report_text import diagnosis_lines, how_lines
 from ..safe_text import one_line, safe
 from . import Document, Failure
 from .contents import source_of
@@ -21,6 +23,11 @@ def render(document: Redacted[Document]) -> str:
     report = document.value.report
     facts = {i: f"{fact}  [{source_of(fact)}]" for i, fact, _ in report.facts}
     suite = _suite(report.tool)
+    if overlays := report.knowledge.get("overlays"):
+        properties = ET.SubElement(suite, "properties")
+        for overlay in overlays:
+            said = {"name": "overlay", "value": one_line(overlay_text(overlay))}
+            ET.SubElement(properties, "property", said)
     for d in report.diagnoses:
         _diagnosis(suite, d, document, facts)
     for item in report.ruled_out:

@@ -13,8 +13,9 @@ from typing import Any
 from ....facts import Problem
 from ....facts.redaction import Redacted
 from ...report import Diagnosis, Message, NextStep, RuledOut
+from ..accepted_text import accepted_text
 from ..port_stages import Port, port_of
-from ..report_text import MAX_PREMISE_FACTS, accepted_text
+from ..report_text import MAX_PREMISE_FACTS
 from ..safe_text import one_line, safe
 from . import Document
 from .contents import Contents, contents, effort, knowledge_rows

@@ -9,7 +9,7 @@ from typing import Any
 from ....facts import Problem
 from ....facts.redaction import Redacted
 from ...report import Diagnosis, Report
-from ..report_text import accepted_text
+from ..accepted_text import accepted_text
 from ..safe_text import safe
 from . import Document, Failure
 from .locations import Place, places, uri

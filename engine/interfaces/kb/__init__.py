@@ -2,9 +2,9 @@
 
 from . import (  # noqa: F401 - each adds its command to the group
     coverage,
-    drift,
     diff,
     docs,
+    drift,
     fmt,
     graph,
     lint,

@@ -92,7 +92,7 @@ def _lines(
     everything: bool,
 ) -> Iterator[Line]:
     for item in found:
-        if item.drifts or everything:
+        if everything or item.drifts or not item.expected:
             yield from _anchor_lines(item)
     for span in reach:
         if everything or (span.open and span.affected):
@@ -114,7 +114,7 @@ def _anchor_lines(item: Found) -> Iterator[Line]:
         yield Line(heading, mark=_MARKS[item.state], style="error")
     else:
         known = item.state if item.expected else f"{item.state}, as recorded"
-        yield Line(heading, mark=f"{known}: ")
+        yield Line(f"{known}: {heading}")
     if item.place:
         yield Line(f"{item.place}: {item.text!r}"[:300], 4, mark="now: ")
 
@@ -123,12 +123,10 @@ def _reach_lines(span: Reach) -> Iterator[Line]:
     said = f"{span.package} {span.said or 'every version'}"
     where = f"{span.where} [{span.entry}] {said}"
     if span.open and span.affected:
-        note = f"nothing ends this range: does {span.version}, which is installed, still belong?"
-        yield Line(where, mark="OPEN ", style="warning")
-        yield Line(note, 4)
+        yield Line(f"{where} reaches {span.version}", mark="OPEN ", style="warning")
     else:
         inside = "affects" if span.affected else "does not affect"
-        yield Line(f"{where}: {inside} {span.version}", mark="version: ")
+        yield Line(f"{where} {inside} {span.version}")
 
 
 def _counts(name: str, package: Package, found: Sequence[Found]) -> str:

@@ -48,7 +48,7 @@ def _written(text: str) -> str:
 def _errors() -> type[Exception]:
     from ruamel.yaml.error import YAMLError
 
-    return YAMLError  # type: ignore[no-any-return]
+    return YAMLError
 
 
 def _forms(text: str) -> Iterator[str]:
@@ -62,12 +62,23 @@ def _forms(text: str) -> Iterator[str]:
 def _yaml() -> Any:
     try:
         from ruamel.yaml import YAML
+        from ruamel.yaml.nodes import ScalarNode
+        from ruamel.yaml.resolver import VersionedResolver
     except ImportError:
         hint = "pip install 'modelmedic[fmt]'"
         raise ModelMedicError(
             Problem("MM344", "kb fmt needs the package ruamel.yaml", None, hint)
         ) from None
+
+    class AsWritten(VersionedResolver):
+        """Takes numbers and truth values as the texts that they are: they are not to be changed."""
+
+        def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+            is_text = kind is ScalarNode and value
+            return self.DEFAULT_SCALAR_TAG if is_text else super().resolve(kind, value, implicit)
+
     yaml = YAML(typ="rt", pure=True)
+    yaml.Resolver = AsWritten
     yaml.preserve_quotes = True
     yaml.width = _NO_WRAPPING
     yaml.brace_single_entry_mapping_in_flow_sequence = True

@@ -71,7 +71,7 @@ def _begin(overlays: tuple[str, ...]) -> None:
     built = built_knowledge(overlays)
     healthy = {
         f"healthy/{path.name}": read_facts(path, built.vocabulary)
-        for folder in (SHIPPED_KNOWLEDGE, *map(Path, overlays))
+        for folder in map(Path, (SHIPPED_KNOWLEDGE, *overlays))
         for path in sorted((folder / "healthy").glob("*.json"))
     }
 

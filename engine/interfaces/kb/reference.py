@@ -13,7 +13,16 @@ from .. import output
 from ..layout import Line
 from .group import DEBUG, kb
 
-_FORMS = ("diagnoses", "rules", "errors", "trees", "classifications", "tests", "vocabulary")
+_FORMS = (
+    "diagnoses",
+    "rules",
+    "errors",
+    "trees",
+    "classifications",
+    "tests",
+    "vocabulary",
+    "overlay",
+)
 _CONDITIONS = ("Pattern", "Test", "VersionEvent", "All", "Any_", "Not", "Absent", "Count", "Series",
                "SeriesSource", "DiagnosisHolds", "BandHolds")  # fmt: skip
 _FIELDS_HEAD = """# Reference of the knowledge files

@@ -15,7 +15,16 @@ from .group import DEBUG, OVERLAYS, kb
 if TYPE_CHECKING:
     from ...knowledge_base import KnowledgeBase
 
-_FORMS = ("diagnoses", "rules", "errors", "trees", "classifications", "tests", "vocabulary")
+_FORMS = (
+    "diagnoses",
+    "rules",
+    "errors",
+    "trees",
+    "classifications",
+    "tests",
+    "vocabulary",
+    "overlay",
+)
 
 
 @kb.command()

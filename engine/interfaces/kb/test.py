@@ -11,68 +11,91 @@ import click
 
 from ....facts import Fact
 from .. import output
-from ..layout import Line
 from .group import DEBUG, FORMAT, OVERLAYS, built_knowledge, kb
 
 if TYPE_CHECKING:
-    from ...kb.casework import Result
+    from ...kb.build import Built
+    from ...kb.casework import Result, Wanted
 
 
 @kb.command()
 @click.argument("paths", nargs=-1)
+@click.option("--changed", is_flag=True, help="Only cases that changed files can matter to.")
+@click.option(
+    "--junit",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the results as JUnit XML too.",
+)
 @OVERLAYS
 @FORMAT
 @DEBUG
-def test(paths: Sequence[str], overlays: Sequence[str], format_: str, debug: bool) -> int:
+def test(
+    paths: Sequence[str],
+    changed: bool,
+    junit: Path | None,
+    overlays: Sequence[str],
+    format_: str,
+    debug: bool,
+) -> int:
     """Run the test cases, samples, near misses and healthy sets (of files whose path contains one
     of PATHS). Exit 3 if one fails."""
-    from ....probes.messages import read_messages
-    from ...diagnoser import Diagnoser
-    from ...kb.casework import CaseRunner
-    from ...knowledge_base import SHIPPED_KNOWLEDGE, KnowledgeBase
+    from . import test_report
+    from .changed import remember
 
     built = built_knowledge(overlays)
+    selected = _changed(built, overlays) if changed else None
+    results = _results(built, paths, overlays, selected)
+    if junit is not None:
+        output.save(test_report.junit(results), junit)
+    if format_ == "json":
+        output.emit_json(test_report.plain(results))
+    else:
+        output.emit_text(test_report.lines(results))
+    failed = any(result.failures for result in results) or bool(built.problems)
+    if not failed and not paths:
+        remember(overlays)
+    if not results and not changed:
+        sys.stderr.write("no case was run\n")
+    return output.BAD_KNOWLEDGE if failed or not (results or changed) else output.OK
+
+
+def _changed(built: Built, overlays: Sequence[str]) -> Wanted | None:
+    """What a change selects; None for everything, with a notice."""
+    from ...kb.selection import Selection
+    from .changed import changed_files
+
+    found = changed_files(overlays)
+    if found.notice:
+        sys.stderr.write(f"all cases are run: {found.notice}\n")
+        return None
+    return Selection(built, found.files).wants
+
+
+def _results(
+    built: Built, paths: Sequence[str], overlays: Sequence[str], selected: Wanted | None
+) -> list[Result]:
+    from ....probes.messages import read_messages
+    from ...diagnoser import Diagnoser
+    from ...kb import entries as e
+    from ...kb.casework import CaseRunner, Sample
+    from ...knowledge_base import SHIPPED_KNOWLEDGE, KnowledgeBase
+
     doctor = Diagnoser.of(KnowledgeBase.from_plain(built.plain, "under test"))
 
     def decode(text: str) -> Sequence[Fact]:
         return read_messages(text, doctor.base.vocabulary).facts
 
     wanted = [path.removeprefix("./").removesuffix("/") for path in paths]
-    runner = CaseRunner(doctor, built.source, decode)
-    results = list(runner.run(lambda name: not wanted or any(w in name for w in wanted)))
-    for folder in map(Path, (SHIPPED_KNOWLEDGE, *overlays)):
-        if not wanted or any("healthy" in w for w in wanted):
+
+    def only(path: str, part: e.Case | Sample) -> bool:
+        named = not wanted or any(word in path for word in wanted)
+        return named and (selected is None or selected(path, part))
+
+    runner = CaseRunner(doctor, built.source, decode, built.drafts)
+    results = list(runner.run(only))
+    everything = selected is None or bool(results)
+    if everything and (not wanted or any("healthy" in word for word in wanted)):
+        for folder in map(Path, (SHIPPED_KNOWLEDGE, *overlays)):
             results += runner.healthy(folder / "healthy")
-    failed = [r for r in results if r.failures]
-    if format_ == "json":
-        output.emit_json(
-            {
-                "schema": "modelmedic/test-results/1",
-                "passed": len(results) - len(failed),
-                "failed": [
-                    {
-                        "case": r.name,
-                        "entry": r.entry,
-                        "kind": r.kind,
-                        "where": str(r.where),
-                        "failures": list(r.failures),
-                    }
-                    for r in failed
-                ],
-            }
-        )
-    else:
-        count = Line(f"{len(results) - len(failed)} passed, {len(failed)} failed")
-        output.emit_text([*(line for r in failed for line in _failure(r)), count])
-    if not results:
-        sys.stderr.write("no case was run\n")
-    return output.BAD_KNOWLEDGE if failed or not results or built.problems else output.OK
-
-
-def _failure(result: Result) -> list[Line]:
-    about = f" [{result.entry}]" if result.entry else ""
-    heading = f"{result.where}: {result.kind}{about}: {result.name}"
-    return [
-        Line(heading, mark="FAILED ", style="error"),
-        *(Line(failure, 4, mark="- ") for failure in result.failures),
-    ]
+    return results

@@ -16,7 +16,7 @@ from .source_texts import normal
 
 State = Literal["found", "moved", "changed", "gone", "not installed"]
 
-ALIKE = 0.72
+ALIKE = 0.76
 """Share of a text that must be alike for it to count as the same one in other words."""
 _WORD = re.compile(r"[A-Za-z_]{4,}")
 
@@ -108,7 +108,7 @@ def _likest(wanted: str, module: str, package: Package) -> tuple[str, str] | Non
     for name in package.modules:
         for text in package.texts(name):
             found = set(_WORD.findall(text.text.lower()))
-            if len(words & found) * 2 < len(words) or len(text.text) > 4 * len(wanted) + 80:
+            if len(words & found) * 3 < len(words) * 2 or len(text.text) > 4 * len(wanted) + 80:
                 continue
             share = SequenceMatcher(None, wanted, text.text, autojunk=False).ratio()
             share += 0.05 * _inside(name, module)

@@ -68,7 +68,7 @@ class WhereFaults:
             if attribute.type in ("integer", "number") and op not in ("eq", "ne"):
                 for shifted, wider in self.shifted(op, operand, attribute.type == "integer"):
                     what = f"{name} {op} {value} becomes {op} {shifted}"
-                    example = f"{name} between {value} and {shifted}"
+                    example = f"{name} just beyond {value}"
                     yield Change((), "shift threshold", what, example, wider, {op: shifted})
         elif op in _OPPOSITE:
             what = f"{name} {op} becomes {_OPPOSITE[op]}"

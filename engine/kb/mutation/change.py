@@ -31,6 +31,11 @@ class Change(NamedTuple):
         """The same change under a negation."""
         return self._replace(looser=None if self.looser is None else not self.looser)
 
+    def case_name(self) -> str:
+        """A name for the test that would notice."""
+        name = self.example.removeprefix("=")
+        return name if len(name) <= 100 else name[:97].rstrip() + "..."
+
     def missing(self, entry: str) -> str:
         """The test that would notice, in words."""
         if not self.example.startswith("="):

@@ -111,7 +111,7 @@ class ConditionFaults:
             yield Change((op,), "flip operator", what, example, looser, new)
             for shifted, wider in self.tests.shifted(op, operand, False):
                 what = f"{node.stat} {op} {value} becomes {op} {shifted}"
-                example = f"{node.stat} between {value} and {shifted}"
+                example = f"{node.stat} just beyond {value}"
                 new = node.model_copy(update={op: shifted})
                 yield Change((op,), "shift threshold", what, example, wider, new)
         for points in (node.min_points - 1, node.min_points + 1):

@@ -12,7 +12,9 @@ from ..source import Item
 from .change import Change
 from .equivalence import Equivalence
 from .forms import EntryFaults
+from .slices import Faulty
 from .trials import Trials
+from .witness import Witness, Witnesses
 
 KILLED, SURVIVED, EQUIVALENT, INVALID = "killed", "survived", "equivalent", "invalid"
 
@@ -59,6 +61,7 @@ class Mutation:
         diagnoses = [item.id for item in built.source.of("diagnosis")]
         self._faults = EntryFaults(built.vocabulary, diagnoses)
         self._equivalence = Equivalence(built.vocabulary)
+        self._witnesses = Witnesses(built, trials)
 
     @property
     def failing(self) -> Sequence[str]:
@@ -76,9 +79,25 @@ class Mutation:
             if chosen is None or place in chosen:
                 yield self._verdict(item, change)
 
-    def _verdict(self, item: Item, change: Change) -> Verdict:
+    def missing_tests(self, item: Item) -> Iterator[tuple[str, Witness]]:
+        """Cases, with names, that would notice the surviving faults of an entry, where facts are
+        found that show them; each for all the faults that it shows."""
+        found: list[Witness] = []
+        for change in self._faults.of(item):
+            if self._verdict(item, change).outcome == SURVIVED:
+                faulty = self._compiled(item, change)
+                if faulty is not None and not self._witnesses.shown(faulty, found):
+                    witness = self._witnesses.find(faulty)
+                    if witness is not None:
+                        found.append(witness)
+                        yield change.case_name(), witness
+
+    def _compiled(self, item: Item, change: Change) -> Faulty | None:
         mutant = Item(item.form, change.node, item.document, item.path, item.file)
-        faulty = self._trials.slices.compiled(mutant)
+        return self._trials.slices.compiled(mutant)
+
+    def _verdict(self, item: Item, change: Change) -> Verdict:
+        faulty = self._compiled(item, change)
         outcome, noticed = SURVIVED, ""
         if faulty is None:
             outcome = INVALID

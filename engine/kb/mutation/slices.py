@@ -19,8 +19,8 @@ from ...knowledge_base import KnowledgeBase
 from ..build import Built
 from ..compiler import compile_entry, dependencies, distinct, number
 from ..forms import Forms, RuleDraft, exclusions
+from ..reach import Reach
 from ..source import Item
-from .reach import Reach
 
 Alternative = tuple[str, int]
 """A rule before numbering, and the number of its alternative."""

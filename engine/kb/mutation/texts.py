@@ -22,7 +22,7 @@ def match_faults(match: e.ErrorMatch) -> Iterator[Change]:
         for value in given if len(given) > 1 else ():
             left = [v for v in given if v != value]
             what = f"{value} is dropped from {field}"
-            example = f"a sample with {field} {value}"
+            example = f"with {field} {value}"
             yield Change(
                 (field,),
                 "drop choice",
@@ -36,7 +36,7 @@ def match_faults(match: e.ErrorMatch) -> Iterator[Change]:
             value = spelled(getattr(match, field))
             empty = "" if isinstance(getattr(match, field), str) else []
             what = f"{field} {value} is dropped"
-            example = f"a near miss that differs only in {field}"
+            example = f"the {field} alone differs"
             yield Change(
                 (field,),
                 "drop anchor",
@@ -51,7 +51,8 @@ def match_faults(match: e.ErrorMatch) -> Iterator[Change]:
         ("not_pattern", pattern_faults(match.not_pattern)),
     ):
         for what, text, looser in faults:
-            example = f"a {'near miss' if looser else 'sample'} for the change: {what}"
+            part = what.partition(" is dropped")[0]
+            example = f"all but {part}" if looser else f"only {part}"
             new = match.model_copy(update={field: text})
             fault = Change((field,), "drop anchor", what, example, looser, new)
             yield fault.inverted() if field == "not_pattern" else fault

@@ -11,7 +11,7 @@ from .. import entries as e
 from ..build import Built
 from ..casework import Decode, Sample, case_facts, samples
 from ..judge import Judge, inner_rules
-from .reach import Reach, bits
+from ..reach import Reach, bits
 from .slices import Alternative, Faulty, Slices, alternative, concluded
 
 NOT_COMPILED = "(the rules cannot be ordered)"

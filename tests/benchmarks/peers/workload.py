@@ -48,8 +48,8 @@ Row = dict[str, str | int]
 
 
 def make_rules(count: int, popular: bool = False, seed: int = 7) -> list[Rule]:
-    """``count`` rules: about 40 % with one premise, 35 % joins of two or three facts, 15 % that need
-    signs, 10 % with an absence. With ``popular`` 60 % need one common fact beside."""
+    """``count`` rules: about 40 % with one premise, 35 % joins of two or three facts, 15 % that
+    need signs, 10 % with an absence. With ``popular`` 60 % need one common fact beside."""
     draw = random.Random(seed)
     pool = [f"n{n}" for n in range(count)]
     by_depth: dict[int, list[str]] = {1: [], 2: []}
@@ -157,7 +157,11 @@ def knowledge(rules: list[Rule]) -> dict[str, dict[str, object]]:
         {"id": f"bench.rule.r{r.number}", "title": f"rule {r.number}", **_body(r)} for r in rules
     ]
     return {
-        "diagnoses": {"schema": "modelmedic/diagnoses/1", "domain": "bench", "diagnoses": diagnoses},
+        "diagnoses": {
+            "schema": "modelmedic/diagnoses/1",
+            "domain": "bench",
+            "diagnoses": diagnoses,
+        },
         "rules": {"schema": "modelmedic/rules/1", "domain": "bench", "rules": entries},
     }
 

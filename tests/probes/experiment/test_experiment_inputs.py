@@ -31,9 +31,9 @@ def test_a_bad_file_costs_that_file_only(whole, vocabulary, name, content):
 
 
 def test_a_file_that_may_not_be_read(whole, vocabulary):
-    if os.geteuid() == 0:
-        pytest.skip("root may read everything")
     (whole.root / "results/stage2.json").chmod(0)
+    if os.access(whole.root / "results/stage2.json", os.R_OK):
+        pytest.skip("this user may read everything")
     outcome = gather_experiment(whole.root, vocabulary)
     assert [p.code for p in outcome.problems] == ["MM500"]
 

@@ -94,6 +94,30 @@ def test_needs_are_found_or_come_with_a_way_to_get_them(packet, doctor):
     assert needs["Version of the tinker SDK (`tinker version`)"]["found"]
 
 
+DIAGNOSES = """
+schema: modelmedic/diagnoses/1
+domain: tinker
+sources: [{ref: test}]
+diagnoses:
+  - id: tinker.acme.escalate
+    title: It is the machine
+    severity: error
+    kind: escalation
+    summary: It is.
+    actions: [{do: Report it.}]
+    packet: [by hand, {item: x, found_in: [{fact: pakage}, {fact: package, where: {nam: x}}]}]
+"""
+
+
+def test_where_things_are_found_is_linted(diagnose, tmp_path):
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "x.yaml").write_text(DIAGNOSES)
+    done = diagnose("kb", "lint", "--kb", "kb")
+    assert done.code != 0
+    said = done.out + done.err
+    assert "MM230" in said and "did you mean 'package'?" in said and "'nam'" in said
+
+
 def test_what_is_missing_is_told(diagnose, write):
     write("facts.json", [ERROR])
     done = diagnose("report", "bundle", "facts.json", "-o", "p.zip")

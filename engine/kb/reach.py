@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ....facts import Fact, Value
-from ...identity import identity
-from ..forms import RuleDraft
-from ..normal_form import Draft
+from ...facts import Fact, Value
+from ..identity import identity
+from .compiler import Predicate, dependencies, inputs
+from .forms import RuleDraft
+from .normal_form import Draft
 
 Key = tuple[str, str, tuple[str, Value]]
 
 
 class Reach:
-    """The facts of all cases, by kind and by value. ``derived`` are kinds that rules make: any rule
-    may make what a condition on them needs."""
+    """The facts of all cases, by kind and by value. ``derived`` are kinds that rules make: until
+    :meth:`settle` has seen the rules, any rule may make what a condition on them needs."""
 
     def __init__(self, cases: Sequence[Sequence[Fact]], derived: Iterable[str]) -> None:
         self._all = (1 << len(cases)) - 1
         self._derived = frozenset(derived)
+        self._made: dict[Predicate, int] | None = None
         self._kinds: dict[str, int] = {}
         self._values: dict[Key, int] = {}
         for number, facts in enumerate(cases):
@@ -33,10 +35,24 @@ class Reach:
                     key = fact.kind, name, identity(value)
                     self._values[key] = self._values.get(key, 0) | bit
 
-    def of(self, draft: RuleDraft) -> int:
+    def settle(self, rules: Sequence[RuleDraft]) -> None:
+        """Find out where each derived fact can come about at all."""
+        self._made = {}
+        grows = True
+        while grows:
+            grows = False
+            for rule in rules:
+                reached = self.of(rule)
+                for predicate in dependencies(rule)[0] if reached else ():
+                    known = self._made.get(predicate, 0)
+                    if reached & ~known:
+                        self._made[predicate] = known | reached
+                        grows = True
+
+    def of(self, rule: RuleDraft) -> int:
         """The cases in which the rule may fire."""
         found = 0
-        for literals in draft.alternatives:
+        for literals in rule.alternatives:
             common = self._all
             for literal in literals:
                 common &= self._needed(literal)
@@ -44,10 +60,15 @@ class Reach:
         return found
 
     def _needed(self, literal: Draft) -> int:
-        needed = literal.mode in ("match", "refuted", "aggregate")
-        if literal.kind in self._derived or not needed:
+        if literal.mode not in ("match", "refuted", "aggregate"):
             return self._all
         common = self._kinds.get(literal.kind, 0)
+        if literal.kind in self._derived:
+            if self._made is None or literal.mode != "match":
+                return self._all
+            for predicate in inputs(literal):
+                common |= self._made.get(predicate, 0)
+            return common
         for name, op, operand in literal.tests if literal.mode == "match" else ():
             if op == "eq" and operand is not True:  # true may be a default, which no fact states
                 common &= self._values.get((literal.kind, name, identity(operand)), 0)
