@@ -10,10 +10,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 MARK = "modelmedic-tree:"
 MAX_MODULES = 200_000
+_TEXT = ("FOR_CAUSAL_LM_", "FOR_SEQ_TO_SEQ_CAUSAL_LM_")
+# The last is that of models without a head.
+_COMPOSITE = ("FOR_IMAGE_TEXT_TO_TEXT_", "FOR_MULTIMODAL_LM_", "FOR_SPEECH_SEQ_2_SEQ_", "")
 
 
 def main() -> dict[str, Any]:
@@ -41,8 +45,16 @@ def _built(torch: Any, transformers: Any, config: dict[str, Any]) -> dict[str, A
         version = transformers.__version__
         return {"step": "unknown", "reason": f"transformers {version} has no model type {kind!r}"}
     settings = known[kind].from_dict(settings)
-    with torch.device("meta"):
-        model = _class(transformers, config, settings)._from_config(settings)
+    model, reasons = None, [f"no model class for {kind!r}"]
+    for found in _classes(transformers, config, settings):
+        try:
+            with torch.device("meta"):
+                model = found._from_config(settings)
+            break
+        except Exception as error:  # noqa: BLE001 - another class may fit the configuration
+            reasons.append(f"{found.__name__}: {type(error).__name__}: {error}"[:600])
+    if model is None:
+        return {"step": "broken", "reason": reasons[1 if len(reasons) > 1 else 0]}
     tree, count = _tree(model)
     return {
         "step": "done",
@@ -53,13 +65,20 @@ def _built(torch: Any, transformers: Any, config: dict[str, Any]) -> dict[str, A
     }
 
 
-def _class(transformers: Any, config: dict[str, Any], settings: Any) -> Any:
-    """The architecture that the configuration names, else the causal model of its type."""
+def _classes(transformers: Any, config: dict[str, Any], settings: Any) -> Iterator[Any]:
+    """The architecture that the configuration names, else what generates from its type: of a text
+    alone, or of what a composite configuration consists of."""
     for name in config.get("architectures") or ():
         found = getattr(transformers, str(name), None)
         if isinstance(found, type) and issubclass(found, transformers.PreTrainedModel):
-            return found
-    return transformers.MODEL_FOR_CAUSAL_LM_MAPPING[type(settings)]
+            yield found
+            return
+    tasks = _COMPOSITE + _TEXT if "text_config" in config else _TEXT + _COMPOSITE
+    for task in tasks:
+        mapping = getattr(transformers, f"MODEL_{task}MAPPING", None)
+        if mapping is not None and type(settings) in mapping:
+            classes = mapping[type(settings)]
+            yield from classes if isinstance(classes, tuple) else (classes,)
 
 
 def _tree(model: Any) -> tuple[dict[str, Any], int]:

@@ -19,6 +19,7 @@ import pytest
 pytest.importorskip("durable_rules_engine")
 
 from modelmedic.engine.inference import (
+    durable_engine,
     durable_network,
     durable_session,
     identities,
@@ -150,7 +151,7 @@ def test_timer_threads_are_not_started_by_a_session() -> None:
 
 def test_retract_update_and_events_are_never_used() -> None:
     calls = {
-        name for name, _ in inspect.getmembers(durable_session.EngineModule, inspect.isfunction)
+        name for name, _ in inspect.getmembers(durable_engine.EngineModule, inspect.isfunction)
     }
     used = set()
     for module in (durable_network, durable_session):

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("durable_rules_engine")
 
-from modelmedic.engine.inference import durable_network, durable_session
+from modelmedic.engine.inference import durable_engine, durable_network, durable_session
 from modelmedic.engine.inference.durable_network import DurableNetwork
 from modelmedic.engine.inference.mark_network import (
     EngineFault,
@@ -236,7 +236,7 @@ def test_action_lease_is_not_used() -> None:
     """Nothing here reads a clock: the loop completes the action whenever the caller comes back."""
     for module in (durable_network, durable_session):
         assert not {"time", "datetime", "threading"} & set(vars(module))
-    assert "renew_action_lease" not in vars(durable_session.EngineModule)
+    assert "renew_action_lease" not in vars(durable_engine.EngineModule)
 
 
 # Endless chains, huge sessions

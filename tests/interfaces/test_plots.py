@@ -23,7 +23,9 @@ def size_of(path):
 
 def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch):
     found = importlib.util.find_spec
-    monkeypatch.setattr(png, "find_spec", lambda name: found(name) if name != "matplotlib" else None)
+    monkeypatch.setattr(
+        png, "find_spec", lambda name: found(name) if name != "matplotlib" else None
+    )
     plots = png.write_plots(results(1.0, 2.0), [], tmp_path / "plots")
     assert plots.files == ()
     assert plots.problems[0].code == "MM403"

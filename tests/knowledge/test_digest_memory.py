@@ -3,6 +3,7 @@
 import os
 import shutil
 import time
+from functools import partial
 
 import pytest
 
@@ -51,6 +52,11 @@ def same_times(path, change):
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
+def aged(path):
+    path.write_text("x")
+    os.utime(path, (LONG_AGO, LONG_AGO))
+
+
 def replaced(path):
     other = path.with_name("other")
     shutil.copy2(path, other)
@@ -64,9 +70,7 @@ CHANGES = {
         f / "a", lambda p: p.write_text("Text of a")
     ),
     "replaced by one of the same size and time": lambda f: same_times(f / "a", replaced),
-    "replaced by an older one": lambda f: (
-        (f / "a").write_text("x"), os.utime(f / "a", (LONG_AGO, LONG_AGO))
-    ),
+    "replaced by an older one": lambda f: aged(f / "a"),
     "renamed": lambda f: (f / "a").rename(f / "c"),
     "swapped": lambda f: [
         (f / old).rename(f / new) for old, new in (("a", "x"), ("b", "a"), ("x", "b"))
@@ -119,7 +123,9 @@ def test_where_nothing_can_be_written_everything_is_read(digest, tmp_path):
 def test_files_that_are_not_there_are_not_remembered(tmp_path):
     memory = DigestMemory(tmp_path)
     for wanted in ("first", "second"):
-        found = memory.digest("these", look_at([("a", str(tmp_path / "none"))]), lambda w=wanted: w)
+        found = memory.digest(
+            "these", look_at([("a", str(tmp_path / "none"))]), partial(str, wanted)
+        )
         assert found == wanted
 
 

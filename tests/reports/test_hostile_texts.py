@@ -121,7 +121,7 @@ def test_junit(rendered, hostile):
 def test_github(rendered, hostile):
     lines = rendered(hostile, "github").split("\n")
     assert lines.pop() == ""
-    assert len(lines) == 4, "three problems and one trouble"
+    assert len(lines) == 5, "three problems, one trouble and one overlay"
     for line in lines:
         command, properties, message = parse_command(line)
         assert command in ("error", "warning", "notice")

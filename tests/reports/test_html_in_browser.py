@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+from base64 import b64decode
 from html import unescape
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.interfaces.border import redacted
-from modelmedic.engine.interfaces.formats import Document, render
+from modelmedic.engine.interfaces.formats import Document, Picture, render
 from modelmedic.facts.fact_file import read_facts
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -27,6 +28,10 @@ pytestmark = [
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
          "--disable-background-networking", "--no-first-run", "--disable-extensions",
          "--enable-logging=stderr", "--virtual-time-budget=20000")  # fmt: skip
+NAMES = ["real", "hostile", "port"]
+PNG = b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+)
 CSP = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
 AXE = """<script>{axe}</script><script>
 axe.run(document, {{resultTypes: ["violations"]}}).then(function (found) {{
@@ -39,7 +44,7 @@ axe.run(document, {{resultTypes: ["violations"]}}).then(function (found) {{
 
 @pytest.fixture(scope="module")
 def pages(root, report_saying, tmp_path_factory):
-    """A real report, and one that is hostile in every place."""
+    """A real report, one that is hostile in every place, and one of a port with a picture."""
     folder = tmp_path_factory.mktemp("pages")
     doctor = Diagnoser.load(engine="reference")
     facts = read_facts(root / "facts" / "examples" / "slow_steps.json", doctor.base.vocabulary)
@@ -48,8 +53,15 @@ def pages(root, report_saying, tmp_path_factory):
         "hostile": report_saying("<script>fetch('http://127.0.0.1:9/')</script>"
                                  "<img src=http://127.0.0.1:9/x onerror=alert(1)>\"'`"),
     }  # fmt: skip
+    fact = doctor.base.vocabulary.fact
+    port = [fact("stage_result", stage=0, status="done"),
+            fact("stage_result", stage=2, status="failed")]  # fmt: skip
+    port += [fact("component_result", component=f"mlp_{at}", index=at, r_ratio=10.0**at,
+                  status="fail" if at else "pass") for at in range(3)]  # fmt: skip
+    reports["port"] = doctor.diagnose(port)
     for name, report in reports.items():
-        text = render(redacted(Document(report)), "html").value
+        pictures = [Picture("Errors of mlp_1", PNG)] if name == "port" else []
+        text = render(redacted(Document(report)), "html", pictures).value
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return folder
 
@@ -70,7 +82,7 @@ def browse(tmp_path_factory):
     return browse
 
 
-@pytest.mark.parametrize("name", ["real", "hostile"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_complaint_and_no_request(browse, pages, tmp_path, name, scheme):
     log = tmp_path / "net.json"
@@ -107,7 +119,7 @@ def axe_core():
     return found if found.is_file() else None
 
 
-@pytest.mark.parametrize("name", ["real", "hostile"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", ["1400,1200", "390,800"])
 def test_axe_finds_nothing(browse, pages, tmp_path, name, scheme, size):

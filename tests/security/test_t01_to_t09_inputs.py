@@ -11,6 +11,7 @@ import os
 import pickle
 import struct
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
@@ -177,7 +178,7 @@ def test_t06_a_packed_log_of_zeros(tmp_path, peak_of, packed):
     import bz2
     import lzma
 
-    pack = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}[packed.split(".")[-1]]
+    pack: Any = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}[packed.split(".")[-1]]
     path = tmp_path / packed
     path.write_bytes(pack(b"ERROR x\n" + b"0" * 100_000_000))
     answer, peak = peak_of("inspect", path)

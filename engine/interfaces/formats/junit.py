@@ -103,7 +103,7 @@ def _text(
 
 
 def _document(suite: ET.Element) -> str:
-    counts = {"tests": len(suite)} | {
+    counts = {"tests": len(suite.findall("testcase"))} | {
         f"{name}{plural}": len(suite.findall(f"testcase/{name}"))
         for name, plural in (("failure", "s"), ("error", "s"), ("skipped", ""))
     }

@@ -69,7 +69,7 @@ _SEVERITY: Schema = {"enum": ["info", "warning", "error", "blocker"]}
 _CONFIDENCE: Schema = {"enum": ["certain", "likely", "possible"]}
 _STEP = _object(
     {
-        "type": {"enum": ["probe", "question"]},
+        "type": {"enum": ["action", "probe", "question"]},
         "id": _TEXT,
         "text": _TEXT,
         "command": _TEXT,
@@ -120,7 +120,8 @@ REPORT = _object(
     }
 )
 NEXT = _object(
-    {"question": _or_null(_STEP), "probe": _or_null(_STEP), "still_open": {"type": "integer"}}
+    {kind: _or_null(_STEP) for kind in ("question", "probe", "action")}
+    | {"still_open": {"type": "integer"}}
 )
 WHY_NOT = _object(
     {

@@ -94,7 +94,7 @@ def explain(doctor: Diagnoser, given: Mapping[str, Any]) -> dict[str, Any]:
     return _answer(doctor, plain, ())
 
 
-_KINDS = ("question", "probe")
+_KINDS = ("question", "probe", "action")
 _GAPS = ("missing", "contradicted")
 
 

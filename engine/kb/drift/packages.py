@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from importlib.metadata import Distribution, distributions
@@ -42,8 +43,8 @@ def installed(names: Iterable[str], folders: Sequence[Path] | None = None) -> di
     interpreter. Later ones of the same name are hidden by earlier ones, as they are for Python."""
     wanted = {_canonical(name) for name in names}
     found: dict[str, Package] = {}
-    path = [str(folder) for folder in folders] if folders is not None else None
-    for item in distributions(**({} if path is None else {"path": path})):
+    path = sys.path if folders is None else [str(folder) for folder in folders]
+    for item in distributions(path=path):
         name = _canonical(str(item.metadata["Name"] or ""))
         if name in wanted and name not in found:
             found[name] = Package(name, item.version, _files(item))

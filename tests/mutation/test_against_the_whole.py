@@ -1,0 +1,73 @@
+"""A verdict reached on the few rules that matter is that of the whole knowledge."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from modelmedic.engine import Diagnoser
+from modelmedic.engine.files import read_folder
+from modelmedic.engine.kb.build import Built, build
+from modelmedic.engine.kb.compiler import number
+from modelmedic.engine.kb.judge import Judge
+from modelmedic.engine.kb.mutation import Mutation, Trials
+from modelmedic.engine.kb.mutation.slices import Faulty
+from modelmedic.engine.kb.source import Item
+from modelmedic.engine.ir import from_plain, to_plain
+from modelmedic.engine.knowledge_base import SHIPPED_KNOWLEDGE, SHIPPED_VOCABULARY
+from modelmedic.facts import Fact
+from modelmedic.probes.messages import read_messages
+
+pytestmark = pytest.mark.slow
+
+TRIED = 12
+
+
+def _noticed(built: Built, trials: Trials, faulty: Faulty) -> bool:
+    """Whether any case or sample fails with the mutant in the whole knowledge."""
+    kept = [draft for draft in built.drafts if draft.item.id not in faulty.entries]
+    problems: list[object] = []
+    program = number([*kept, *faulty.rules], built.vocabulary, problems)  # type: ignore[arg-type]
+    if problems:
+        return True
+    base = trials.slices.base._replace(program=from_plain(to_plain(program)))
+    doctor = Diagnoser.of(base)
+    judge = Judge(doctor, trials.inner)
+    if any(any(judge.case(trial.case, trial.given)) for trial in trials.all):
+        return True
+    return any(
+        any(judge.sample(row, facts, sample.wanted))
+        for row in faulty.entries
+        for sample, facts in trials.of_samples(row)
+    )
+
+
+def test_slices_and_the_whole_agree() -> None:
+    vocabulary = read_folder(SHIPPED_VOCABULARY)
+    built = build(vocabulary, read_folder(SHIPPED_KNOWLEDGE), tests=True)
+
+    def decode(text: str) -> Sequence[Fact]:
+        return read_messages(text, built.vocabulary).facts
+
+    trials = Trials(built, decode)
+    mutation = Mutation(built, trials)
+    chance = random.Random(7)
+    items = [item for item in built.source.items if item.form != "diagnosis"]
+    outcomes: dict[str, int] = {}
+    while sum(outcomes.values()) < TRIED:
+        item = chance.choice(items)
+        changes = mutation.changes(item)
+        place = chance.randrange(len(changes))
+        verdict = next(iter(mutation.verdicts(item, [place])))
+        known = outcomes.get(verdict.outcome, 0)
+        if verdict.outcome not in ("killed", "survived") or known == TRIED // 2:
+            continue
+        outcomes[verdict.outcome] = known + 1
+        change = changes[place]
+        mutant = Item(item.form, change.node, item.document, item.path, item.file)
+        faulty = trials.slices.compiled(mutant)
+        assert faulty is not None
+        said = f"{verdict.entry}: {verdict.what}"
+        assert _noticed(built, trials, faulty) == (verdict.outcome == "killed"), said
