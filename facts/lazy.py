@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+__all__ = ["cached_property"]
+
 if TYPE_CHECKING:
-    from functools import cached_property as cached_property
+    from functools import cached_property
 else:
 
-    class cached_property:  # noqa: N801 - stands in for functools.cached_property
+    class cached_property:
         """``functools.cached_property`` without its lock, which all instances of a class share:
         threads would wait for each other. Two that come at once both compute, and one value
         stays."""

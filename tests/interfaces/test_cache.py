@@ -8,6 +8,7 @@ import shutil
 import stat
 import sys
 import time
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -184,20 +185,8 @@ LINES = {
 }
 
 
-def with_head(head):
-    return lambda body: rebuilt(body, head=head)
-
-
 def with_lines(edit):
     return lambda body: rebuilt(body, lambda lines: [*map(edit, lines)])
-
-
-POISONS = {
-    **BODIES,
-    **{name: with_head(head) for name, head in HEADS.items()},
-    **{name: with_lines(edit) for name, edit in LINES.items()},
-    "upside down": lambda body: rebuilt(body, lambda lines: lines[::-1]),
-}
 
 
 def rebuilt(body, change=lambda lines: lines, head=None):
@@ -219,6 +208,14 @@ def rebuilt(body, change=lambda lines: lines, head=None):
         texts[name] = b"\n".join([compact(named), *lines])
     sizes = {name: len(text) for name, text in texts.items()}
     return b"\n".join([compact(plain | {"sizes": sizes} | (head or {})), *texts.values()])
+
+
+POISONS = {
+    **BODIES,
+    **{name: partial(rebuilt, head=head) for name, head in HEADS.items()},
+    **{name: with_lines(edit) for name, edit in LINES.items()},
+    "upside down": lambda body: rebuilt(body, lambda lines: lines[::-1]),
+}
 
 
 def compact(plain):

@@ -9,13 +9,13 @@ import pytest
 
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.files import read_folder
+from modelmedic.engine.ir import from_plain, to_plain
 from modelmedic.engine.kb.build import Built, build
 from modelmedic.engine.kb.compiler import number
 from modelmedic.engine.kb.judge import Judge
 from modelmedic.engine.kb.mutation import Mutation, Trials
 from modelmedic.engine.kb.mutation.slices import Faulty
 from modelmedic.engine.kb.source import Item
-from modelmedic.engine.ir import from_plain, to_plain
 from modelmedic.engine.knowledge_base import SHIPPED_KNOWLEDGE, SHIPPED_VOCABULARY
 from modelmedic.facts import Fact
 from modelmedic.probes.messages import read_messages

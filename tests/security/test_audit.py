@@ -56,7 +56,9 @@ def is_below(path, folders):
     return any(path == str(f) or path.startswith(f"{f}{os.sep}") for f in folders)
 
 
-@pytest.mark.parametrize("format_", ["text", "json", "markdown", "html", "sarif", "junit", "github"])
+@pytest.mark.parametrize(
+    "format_", ["text", "json", "markdown", "html", "sarif", "junit", "github"]
+)
 def test_the_main_job(watched, root, environment, tmp_path, slow_steps, format_):
     """Loading knowledge (compiling it, too), loading facts, diagnosing and reporting."""
     cache, out = tmp_path / "cache", tmp_path / "report"

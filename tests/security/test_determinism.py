@@ -43,7 +43,11 @@ def parts(tmp_path_factory, root):
     extra = [
         {"kind": "http_response", "status": 429, "operation": "sample"},
         {"kind": "hyperparameter", "name": "learning_rate", "value": 0.5},
-        {"kind": "error_message", "text": "Error code: 402 - billing", "exception": "APIStatusError"},
+        {
+            "kind": "error_message",
+            "text": "Error code: 402 - billing",
+            "exception": "APIStatusError",
+        },
         {"kind": "step_timing", "step": 3, "total_s": 90.0},
         {"kind": "symptom", "name": "hang"},
     ]
@@ -80,7 +84,9 @@ def test_hash_seeds(run, parts, expected):
 
 def test_the_seeds_do_differ():
     said = [
-        subprocess.check_output([sys.executable, "-c", "print(hash('a'))"], env={"PYTHONHASHSEED": s})
+        subprocess.check_output(
+            [sys.executable, "-c", "print(hash('a'))"], env={"PYTHONHASHSEED": s}
+        )
         for s in ("1", "2")
     ]
     assert len(set(said)) == 2

@@ -178,7 +178,9 @@ def test_t06_a_packed_log_of_zeros(tmp_path, peak_of, packed):
     import bz2
     import lzma
 
-    pack: Any = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}[packed.split(".")[-1]]
+    pack: Any = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}[
+        packed.split(".")[-1]
+    ]
     path = tmp_path / packed
     path.write_bytes(pack(b"ERROR x\n" + b"0" * 100_000_000))
     answer, peak = peak_of("inspect", path)
@@ -215,6 +217,7 @@ def test_t07_pickles_under_every_name(tmp_path, vocabulary, trap, diagnose):
 
 def test_t07_a_header_of_safetensors_that_lies(tmp_path, vocabulary):
     """Lengths beyond the file, offsets outside, millions of values."""
+
     def written(head, length=None, body=b"\0" * 16):
         path = tmp_path / "model.safetensors"
         size = len(head) if length is None else length

@@ -3,9 +3,9 @@ agent, the network, the user's code, supply, knowledge that does harm by itself,
 
 import ast
 import json
-import os
 import re
 import stat
+import sys
 import tomllib
 from pathlib import Path
 
@@ -145,6 +145,7 @@ FREE = ("facts", "evidence", "explanation", "text", "source", "errors", "message
 def test_t11_texts_that_give_orders_stay_evidence(diagnose, facts_file, text):
     """Verdicts, actions and next steps come from the knowledge alone: with the injected text and
     without it they are the same, and it stands in nothing but the fields for evidence."""
+
     def answer(words):
         return diagnose("--facts", facts_file(
             {"kind": "error_message", "text": f"Error code: 429 - {words}", "exception": words[:30]},
@@ -204,12 +205,20 @@ def test_t13_code_of_the_user_is_read_and_not_run(diagnose, hostile_folder, trap
     assert not trap.mark.exists()
 
 
-@pytest.mark.parametrize("body", ["import os; os._exit(0)", "raise SystemExit(3)", "print('noise')",
-                                  "import os; os.fork()", "import sys; sys.stdout.close()"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import os; os._exit(0)",
+        "raise SystemExit(3)",
+        "print('noise')",
+        "import os; os.fork()",
+        "import sys; sys.stdout.close()",
+    ],
+)
 def test_t13_an_interpreter_that_misbehaves(diagnose, tmp_path, body):
     """Named by the user, it runs; what it does instead of answering is its own affair."""
     python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nexec {os.sys.executable} -c "{body}"\n')
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{body}"\n')
     python.chmod(0o755)
     answer = diagnose("probe", "environment", "--python", python)
     assert answer.code in (0, 2)
@@ -234,6 +243,7 @@ def test_t15_versions_are_pinned(root):
 
 def test_t15_other_knowledge_has_another_digest(diagnose, overlay, slow_steps):
     """A pack that somebody changed cannot pass for the one that was reviewed."""
+
     def digest():
         answer = diagnose("--facts", slow_steps, "--kb", overlay, "-f", "json")
         return answer.json["knowledge"]["digest"]
@@ -262,18 +272,15 @@ def rule(number, when, conclude):
 
 def test_t16_alternatives_that_multiply(diagnose, tmp_path, slow_steps):
     """Forty times two alternatives are a million million when multiplied out."""
-    pairs = ", ".join(
-        f"{{any: [{{fact: package, where: {{name: a{n}}}}}, {{fact: package, where: {{name: b{n}}}}}]}}"
-        for n in range(40)
-    )
+    named = "{{fact: package, where: {{name: {}}}}}".format
+    pairs = ", ".join(f"{{any: [{named(f'a{n}')}, {named(f'b{n}')}]}}" for n in range(40))
     folder = tmp_path / "wide"
     folder.mkdir()
-    head = RULES.split("  - id")[0]
+    head = RULES.split("  - id", maxsplit=1)[0]
     weak = "{diagnosis: tinker.perf.slow-steps, strength: weak}"
     (folder / "x.yaml").write_text(head + rule(1, f"{{all: [{pairs}]}}", weak))
     answer = diagnose("--facts", slow_steps, "--kb", folder)
-    assert (answer.code, answer.out) == (3, "")
-    assert "wide/x.yaml" in answer.err
+    assert (answer.code, answer.out, "wide/x.yaml" in answer.err) == (3, "", True)
 
 
 def test_t16_joins_that_multiply(diagnose, tmp_path, facts_file):
@@ -281,7 +288,7 @@ def test_t16_joins_that_multiply(diagnose, tmp_path, facts_file):
     folder = tmp_path / "joins"
     folder.mkdir()
     every = ", ".join(f"{{fact: package, where: {{name: {{bind: $x{n}}}}}}}" for n in range(4))
-    head = RULES.split("  - id")[0]
+    head = RULES.split("  - id", maxsplit=1)[0]
     weak = "{diagnosis: tinker.perf.slow-steps, strength: weak}"
     (folder / "x.yaml").write_text(head + rule(1, f"{{all: [{every}]}}", weak))
     facts = facts_file(*({"kind": "package", "name": f"p{n}"} for n in range(120)))
@@ -389,5 +396,5 @@ def test_every_threat_has_a_test_and_a_row(root):
     named = set(re.findall(r"`(test_t\d\d_\w+)`", text))
     assert named <= tests, "the table names tests that are not there"
     assert {name[5:8] for name in named} == {f"t{number:02}" for number in range(1, 19)}
-    for path in re.findall(r"`((?:facts|probes|engine|tests)/[\w/.-]+)`", text):
-        assert (root / path).exists(), path
+    paths = re.findall(r"`((?:facts|probes|engine|tests)/[\w/.-]+)`", text)
+    assert [path for path in paths if not (root / path).exists()] == []

@@ -10,7 +10,6 @@ import click
 from ....facts import Location, ModelMedicError, Problem
 from .. import output
 from ..layout import Line
-from .editor_headers import with_header
 from .group import DEBUG, kb
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -27,6 +26,8 @@ _PART = re.compile(r"^=== (.+) ===\n", re.MULTILINE)
 @DEBUG
 def new(form: str, id_: str, folder: str | None, debug: bool) -> int:
     """Files for a new entry and its test; places marked <fill in: ...> are yours to write."""
+    from .editor_headers import with_header  # reads YAML: not at start
+
     _check_id(form, id_)
     target = Path(folder) if folder else _checkout(form, id_)
     files = {target / name: text for name, text in _filled(form, id_)}

@@ -119,8 +119,7 @@ def vocabulary() -> dict[str, object]:
         "level": {"type": "integer", "description": "level"},
     }
     kinds: dict[str, object] = {
-        kind: {"description": kind, "functional": False, "attributes": attributes}
-        for kind in KINDS
+        kind: {"description": kind, "functional": False, "attributes": attributes} for kind in KINDS
     }
     kinds["sign"] = {
         "description": "a derived sign",

@@ -124,7 +124,7 @@ def fuzz(name: str, seconds: float, seed: int) -> tuple[int, list[Path]]:
     while time.monotonic() < end and len(found) < 3:
         try:
             one.hypothesis.fuzz_one_input(source.randbytes(source.choice((64, 400, 2000))))
-        except Exception as error:  # noqa: BLE001 - this is what it looks for
+        except Exception as error:
             kind = fingerprint(error)
             if kind not in found:
                 found[kind] = keep(name, last, error)
@@ -160,7 +160,7 @@ def smaller(name: str, data: bytes, kind: str, seconds: float = 20.0) -> bytes:
             less = data[:at] + data[at + size :]
             try:
                 attempt(name, less)
-            except Exception as error:  # noqa: BLE001 - the same failure is wanted
+            except Exception as error:
                 if fingerprint(error) == kind:
                     data = less
                     continue
@@ -207,7 +207,9 @@ def main() -> int:
     for name in chosen.targets:
         tried, found = fuzz(name, chosen.seconds, chosen.seed)
         broken = broken or bool(found)
-        print(f"{name}: {tried:,} inputs in {chosen.seconds:g} s, {len(found)} failures", flush=True)
+        print(
+            f"{name}: {tried:,} inputs in {chosen.seconds:g} s, {len(found)} failures", flush=True
+        )
     return int(broken)
 
 

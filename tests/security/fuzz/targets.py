@@ -83,7 +83,8 @@ def check_problems(problems: Iterable[Problem]) -> None:
 def report(outcome: Outcome) -> None:
     """Diagnose, and write the report in every format."""
     from modelmedic.engine.interfaces.border import redacted
-    from modelmedic.engine.interfaces.formats import FORMATS, Document as Said, render
+    from modelmedic.engine.interfaces.formats import FORMATS, render
+    from modelmedic.engine.interfaces.formats import Document as Said
 
     made: Report = doctor().diagnose(outcome.facts, outcome.problems)
     said = redacted(Said(made))
