@@ -79,7 +79,7 @@ $(VENV)/.installed-heavy: $(VENV)/.installed-dev
 	@echo "make: installing torch, transformers and the Tinker SDK in $(VENV)" >&2
 	@$(PIP) install -c constraints-dev.txt torch==2.13.0
 	@$(PIP) install -c constraints-dev.txt tinker tinker-cookbook transformers safetensors numpy matplotlib
-	@$(PIP) install -c constraints-dev.txt pyarrow ray
+	@$(PIP) install -c constraints-dev.txt pyarrow
 	@touch $@
 
 # ---- use ----------------------------------------------------------------------------------------

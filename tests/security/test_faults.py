@@ -72,30 +72,6 @@ def test_stopped_at_any_moment(environment, slow_steps, tmp_path, diagnose, numb
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_stopped_while_it_writes(environment, slow_steps, tmp_path, number):
-    """Nothing of a half-written report stays behind, except after a kill that nobody can see
-    coming; and that does not disturb the next run."""
-    out = tmp_path / "report.json"
-    command = [sys.executable, "-P", "-c", SLOW_DISK, "--facts", slow_steps, "-f", "json",
-               "-o", out]  # fmt: skip
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
-    while not list(tmp_path.iterdir()) and process.poll() is None:
-        time.sleep(0.01)
-    assert process.poll() is None, "it was quicker than the test"
-    process.send_signal(number)
-    err = process.communicate(timeout=60)[1].decode()
-    assert "Traceback" not in err
-    left = list(tmp_path.iterdir())
-    assert out not in left
-    if number != signal.SIGKILL:
-        assert left == []
-        assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number]
-    subprocess.run([*COMMAND, *map(str, command[4:])], env=environment, timeout=60, check=False)
-    assert json.loads(out.read_text())["status"] == "findings"
-
-
-@pytest.mark.slow
 def test_stopped_while_it_compiles(environment, slow_steps, tmp_path, diagnose):
     """A cache that was being written is whole or not there: the next run gives the same answer."""
     expected = diagnose("--facts", slow_steps, "-f", "json").out
