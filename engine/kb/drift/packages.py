@@ -55,7 +55,7 @@ def folder_package(name: str, folder: Path) -> Package:
     """A folder of sources taken as a package of unknown version."""
     if not folder.is_dir():
         hint = "name a folder that holds the source of a package"
-        raise ModelMedicError(Problem("MM200", "this is not a folder", Location(str(folder)), hint))
+        raise ModelMedicError(Problem("MM309", "this is not a folder", Location(str(folder)), hint))
     files: list[tuple[str, Path]] = []
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith("."))
@@ -68,7 +68,7 @@ def folder_package(name: str, folder: Path) -> Package:
 
 def site_packages(python: Path) -> list[Path]:
     """Where the packages of an interpreter lie, told from its place alone: it is not run. Raises
-    :class:`ModelMedicError` (MM200) where there are none."""
+    :class:`ModelMedicError` (MM309) where there are none."""
     prefix = python if python.is_dir() else python.parent.parent
     found = sorted(prefix.glob("lib*/python3*/site-packages")) + [
         path for path in [prefix / "Lib" / "site-packages"] if path.is_dir()
@@ -76,7 +76,7 @@ def site_packages(python: Path) -> list[Path]:
     if not found:
         hint = "name the interpreter of a virtual environment, or its folder"
         message = "no installed packages belong to this interpreter"
-        raise ModelMedicError(Problem("MM200", message, Location(str(python)), hint))
+        raise ModelMedicError(Problem("MM309", message, Location(str(python)), hint))
     return list(dict.fromkeys(path.resolve() for path in found))
 
 

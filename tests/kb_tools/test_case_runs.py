@@ -1,0 +1,176 @@
+"""``kb test``: what a failure says, JUnit, and which cases a change selects."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+Run = Callable[..., Any]
+
+DIAGNOSES = """
+schema: modelmedic/diagnoses/1
+domain: local
+sources: [{ref: local notes}]
+diagnoses:
+  - id: local.disk.full
+    title: The local disk is full
+    severity: error
+    kind: root-cause
+    summary: Nothing can be written.
+    actions: [{do: Make room., verify: df shows room.}]
+"""
+RULES = """
+schema: modelmedic/rules/1
+domain: local
+sources: [{ref: local notes}]
+parameters: {old: {value: 3, unit: '', origin: made up}}
+rules:
+  - id: local.rule.disk
+    title: A full disk and an old package
+    when:
+      all:
+        - {fact: error_message, where: {text: {matches: No space left on device}}}
+        - {fact: package, where: {name: local-disk, version: {lt: "2.0"}}}
+    conclude: [{diagnosis: local.disk.full, strength: strong}]
+"""
+CASES = """
+schema: modelmedic/tests/1
+cases:
+  - name: full and old
+    kind: fires
+    entry: local.rule.disk
+    facts:
+      - {kind: error_message, text: No space left on device}
+      - {kind: package, name: local-disk, version: '1.9'}
+    expect: {concludes: [local.disk.full]}
+  - name: full and new
+    kind: silent
+    entry: local.rule.disk
+    facts:
+      - {kind: error_message, text: No space left on device}
+      - {kind: package, name: local-disk, version: '2.1'}
+  - name: only full
+    kind: unknown
+    entry: local.rule.disk
+    facts: [{kind: error_message, text: No space left on device}]
+"""
+
+
+@pytest.fixture
+def overlay(folder: Callable[..., Path]) -> Path:
+    return folder(
+        "local",
+        {"diagnoses.yaml": DIAGNOSES, "disk.yaml": RULES, "disk.test.yaml": CASES},
+    )
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def test_a_missing_condition_is_shown_with_its_place_and_the_values_seen(
+    diagnose: Run, overlay: Path
+) -> None:
+    change(overlay / "disk.yaml", 'lt: "2.0"', 'lt: "1.0"')
+    answer = diagnose("kb", "test", "local/disk", "--kb", overlay, "-f", "json")
+    assert answer.code == 3
+    (failed,) = answer.json["failed"]
+    assert failed["where"] == "local/disk.test.yaml:4:5"
+    fires, leaf, *rest = failed["failures"][0].split("\n")
+    assert fires == "local.rule.disk does not fire" and not rest
+    assert leaf.startswith("contradicted: package with name = 'local-disk' and version < '1.0'")
+    assert "(local/disk.yaml:12:11)" in leaf
+    assert "saw package" in leaf and "1.9" in leaf
+
+
+def test_a_missing_fact_is_said_to_be_missing(diagnose: Run, overlay: Path) -> None:
+    change(overlay / "disk.test.yaml", "kind: package, name: local-disk", "kind: package, name: x")
+    answer = diagnose("kb", "test", "local/disk", "--kb", overlay)
+    assert answer.code == 3
+    assert "unknown: package with name = 'local-disk'" in answer.out.replace("\n", " ")
+
+
+def test_what_should_not_fire_is_shown_with_what_it_rests_on(diagnose: Run, overlay: Path) -> None:
+    change(overlay / "disk.yaml", 'lt: "2.0"', 'lt: "9.0"')
+    answer = diagnose("kb", "test", "local/disk", "--kb", overlay, "-f", "json")
+    (failed,) = answer.json["failed"]
+    assert failed["case"] == "full and new"
+    said = failed["failures"][0]
+    assert said.startswith("local.rule.disk fires\ntrue: ")
+    assert "No space left on device" in said and "2.1" in said
+
+
+def test_junit_has_every_case_and_what_failed(diagnose: Run, overlay: Path, tmp_path: Path) -> None:
+    change(overlay / "disk.yaml", 'lt: "2.0"', 'lt: "1.0"')
+    target = tmp_path / "cases.xml"
+    answer = diagnose("kb", "test", "local/disk", "--kb", overlay, "--junit", target)
+    assert answer.code == 3
+    root = ElementTree.parse(target).getroot()
+    assert (root.get("tests"), root.get("failures")) == ("3", "1")
+    cases = {case.get("name"): case for case in root.iter("testcase")}
+    assert set(cases) == {"full and old", "full and new", "only full"}
+    assert cases["full and old"].get("classname") == "local.rule.disk"
+    assert "does not fire" in str(cases["full and old"].find("failure").get("message"))  # type: ignore[union-attr]
+    assert cases["only full"].find("failure") is None
+
+
+def test_a_change_since_the_last_pass_selects_its_cases(diagnose: Run, overlay: Path) -> None:
+    first = diagnose("kb", "test", "--changed", "--kb", overlay)
+    if "all cases are run" in first.err:  # else git knows both: then the next test shows it
+        assert "nothing is known of an earlier run" in first.err
+    assert first.code == 0
+    whole = diagnose("kb", "test", "--kb", overlay)
+    everything = int(whole.out.split()[0])
+    again = diagnose("kb", "test", "--changed", "--kb", overlay)
+    assert (again.code, again.out, again.err) == (0, "0 passed, 0 failed\n", "")
+    change(overlay / "disk.yaml", 'lt: "2.0"', 'lt: "1.0"')
+    broken = diagnose("kb", "test", "--changed", "--kb", overlay)
+    assert broken.code == 3 and "local.rule.disk does not fire" in broken.out
+    count = int(broken.out.splitlines()[-1].split()[0])
+    assert 2 <= count < everything / 2
+
+
+def test_a_change_of_words_or_a_file_that_is_gone_runs_everything(
+    diagnose: Run, overlay: Path, folder: Callable[..., Path]
+) -> None:
+    extra = "schema: modelmedic/tests/1\ncases: []\n"
+    folder("local", {"more.test.yaml": extra})
+    assert diagnose("kb", "test", "--kb", overlay).code == 0
+    (overlay / "more.test.yaml").unlink()
+    answer = diagnose("kb", "test", "--changed", "--kb", overlay)
+    assert "all cases are run: a file is gone (local/more.test.yaml)" in answer.err
+
+
+def test_git_says_what_changed(
+    diagnose: Run, overlay: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from modelmedic.engine.interfaces.kb import changed
+
+    def git(*arguments: str) -> None:
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
+            cwd=overlay,
+            check=True,
+            capture_output=True,
+        )
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    monkeypatch.setattr(changed, "_folders", lambda overlays: [overlay])
+    assert changed.changed_files([]) == changed.Changed(frozenset())
+    change(overlay / "disk.yaml", "A full disk", "The full disk")
+    (overlay / "new.test.yaml").write_text("schema: modelmedic/tests/1\ncases: []\n")
+    found = changed.changed_files([])
+    assert found.files == {"local/disk.yaml", "local/new.test.yaml"}
+    git("add", ".")
+    assert changed.changed_files([]).files == found.files
+    (overlay / "disk.test.yaml").unlink()
+    assert "a file is gone" in changed.changed_files([]).notice
