@@ -314,3 +314,31 @@ def test_code_beside_a_configuration_is_never_run(vocabulary, tmp_path):
     outcome = gather_structure(vocabulary, source=tmp_path)
     assert [p.code for p in outcome.problems] == ["MM526"]
     assert not (tmp_path / "ran").exists()
+
+
+SIZES = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4,
+         "num_hidden_layers": 2}  # fmt: skip
+UNNAMED: dict[str, dict[str, object]] = {
+    "llava": {
+        "text_config": {**SIZES, "model_type": "llama", "num_key_value_heads": 2},
+        "vision_config": {**SIZES, "model_type": "clip_vision_model", "image_size": 28},
+    },
+    "t5": {"d_model": 32, "d_ff": 64, "num_layers": 2, "num_heads": 4},
+    "llama": SIZES,
+}
+CLASSES = {"llava": "LlavaForConditionalGeneration", "t5": "T5ForConditionalGeneration",
+           "llama": "LlamaForCausalLM"}  # fmt: skip
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(600)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", UNNAMED)
+def test_a_configuration_need_not_name_its_architecture(tmp_path, kind):
+    """Composite ones have no causal model of their own."""
+    pytest.importorskip("transformers")
+    pytest.importorskip("torch")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": kind, **UNNAMED[kind]}))
+    built = build_tree(tmp_path)
+    assert built.layers == 2
+    assert built.root["type"] == CLASSES[kind]
