@@ -28,6 +28,7 @@ from .inference.working_memory import WorkingMemory
 from .knowledge_base import VERSION, KnowledgeBase
 from .plan import Planner
 from .report import Diagnosis, Report, RuledOut
+from .rule_constants import RuleConstants
 from .why_not import WhyNot, nearest
 from .why_not import plain as way_plain
 
@@ -48,6 +49,7 @@ class Diagnoser:
         self.backend = backend
         self.notice = notice
         self.alpha = AlphaLayer(base.program, base.defaults)
+        self.constants = RuleConstants(base.program)
         self.gathering = Gathering(base)
 
     @cached_property
@@ -114,10 +116,10 @@ class Diagnoser:
     def screen_json(self, data: bytes) -> tuple[Finding, ...]:
         """The same for a JSON text: a facts file, or a list of facts. Quickest where msgspec is
         installed (``modelmedic[fast]``)."""
-        from .screening import flat_facts
-
         if self._screener:
             return self._screener.screen_json(data)
+        from .screening import flat_facts
+
         return self.screen(flat_facts(data, self.base))
 
     def what_if(self, facts: Iterable[Fact], change: Iterable[Fact]) -> dict[str, Any]:
@@ -144,13 +146,13 @@ class Consultation:
     ) -> None:
         self._base = doctor.base
         self._doctor = doctor
-        given = canonical(facts)
+        given = tuple(facts)
         memory = WorkingMemory(doctor.alpha) if memory is None else memory
         self.derivation: Derivation = doctor.backend.derive(given, memory)
         self.facts = self.derivation.facts
         self.evaluator = Evaluator(self._base.program, memory)
-        self.explanations = Explanations(self._base.program, self.derivation, self.evaluator, given)
-        self.why_not = WhyNot(self._base.program, self.evaluator, self._base.derived_kinds)
+        self.explanations = Explanations(doctor.constants, self.derivation, self.evaluator, given)
+        self.why_not = WhyNot(doctor.constants, self.evaluator, self._base.derived_kinds)
 
     def report(self, problems: Sequence[Problem] = ()) -> Report:
         """The report."""

@@ -40,6 +40,7 @@ class Evaluator:
         self._memory = memory
         self._sorted: dict[Signal, Sequence[Stated]] = {}
         self._of_kind: dict[str, Sequence[Stated]] = {}
+        self._judged: dict[Literal_, Judgement] = {}
 
     def _bearing_out(self, signal: Signal) -> Sequence[Stated]:
         """The facts behind a signal, in canonical order."""
@@ -60,12 +61,20 @@ class Evaluator:
 
     def judge(self, literal: Literal_, binding: Bindings) -> Judgement:
         """The literal under a binding of (some of) its variables."""
+        if literal.joins:
+            return self._judge(literal, binding)
+        known = self._judged.get(literal)
+        if known is None:
+            known = self._judged[literal] = self._judge(literal, binding)
+        return known
+
+    def _judge(self, literal: Literal_, binding: Bindings) -> Judgement:
         if literal.mode == "aggregate":
             return self._aggregate(literal)
         passed = [
             fact
             for fact, values in self._bearing_out(("match", literal.pattern))
-            if _unify(literal, binding, values) is not None
+            if not literal.joins or _unify(literal, binding, values) is not None
         ]
         if literal.mode == "unless_match" or (literal.mode == "match" and passed):
             return Judgement(literal, (literal.mode == "match") == bool(passed), tuple(passed))
@@ -87,6 +96,9 @@ class Evaluator:
         """Bindings of the rule's variables by facts that pass, with gaps where none does. Those
         under which a guard fails come only where it fails under all."""
         binders = [x for x in rule.literals if x.mode == "match" and x.joins]
+        if not binders:
+            yield {}
+            return
         count = 0
         failing: list[Bindings] = []
         for binding in islice(self._extend(binders, {}), MAX_TRIED):
@@ -102,6 +114,8 @@ class Evaluator:
 
     def failing_guards(self, rule: Rule, binding: Bindings) -> list[tuple[str, Truth]]:
         """The left variables of guards that do not pass though both are bound, with their truth."""
+        if not rule.guards:
+            return []
         bound = [g for g in rule.guards if g.left in binding and g.right in binding]
         judged = [(g.left, compare(g.op, binding[g.left], binding[g.right])) for g in bound]
         return [(variable, truth) for variable, truth in judged if truth is not True]
@@ -129,7 +143,7 @@ class Evaluator:
         if kind not in self._of_kind:
             self._of_kind[kind] = _canonical(self._memory.of_kind(kind))
         for fact, values in self._of_kind[kind]:
-            if _unify(literal, binding, values) is None:
+            if literal.joins and _unify(literal, binding, values) is None:
                 continue
             truth = passes(values)
             if truth is None:
@@ -158,9 +172,13 @@ def _first(*choices: tuple[Truth, list[Fact]]) -> tuple[Truth, list[Fact]]:
 
 def _unify(literal: Literal_, binding: Bindings, values: Mapping[str, Value]) -> Bindings | None:
     """The binding extended by the literal's joins; unbound variables take the fact's value."""
-    extended = dict(binding)
+    extended: dict[str, Value] | None = None
     for attribute, variable in literal.joins:
         value = values.get(attribute)
-        if value is None or not same(extended.setdefault(variable, value), value):
+        if value is None:
             return None
-    return extended
+        if extended is None:
+            extended = dict(binding)
+        if not same(extended.setdefault(variable, value), value):
+            return None
+    return binding if extended is None else extended

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..facts import Fact
-from ..facts.lazy import cached_property
 from ..facts.records import NamedTuple
 from . import wording
 from .evaluation import Evaluator, Judgement
-from .inference.derivation import Derivation, Firing, concluded
-from .ir import Program, Rule
+from .inference.derivation import Derivation, Firing
+from .ir import Rule
+from .rule_constants import RuleConstants
 
 MAX_FACTS_SHOWN = 8
 _STRENGTHS = ("decisive", "strong", "weak")
@@ -37,34 +37,35 @@ class Explanations:
 
     def __init__(
         self,
-        program: Program,
+        constants: RuleConstants,
         derivation: Derivation,
         evaluator: Evaluator,
         given: Iterable[Fact] = (),
     ) -> None:
         """``given`` facts count as such even where a rule concludes them too."""
-        self._given = frozenset(given)
-        self._program = program
+        self._constants = constants
+        self._program = constants.program
         self._evaluator = evaluator
         self._firings = derivation.firings
         self._by_fact: dict[Fact, list[Firing]] = {}
         self._concluded: dict[Firing, tuple[Fact, ...]] = {}
         for firing in derivation.firings:
-            facts = tuple(concluded(program.rules[firing.rule], firing.binding))
-            self._concluded[firing] = facts
+            facts = self._concluded[firing] = constants.concluded(firing)
             for fact in facts:
                 self._by_fact.setdefault(fact, []).append(firing)
-        known = [f for f in derivation.facts if not self.is_derived(f)]
-        derived = [f for f in derivation.facts if self.is_derived(f)]
+        self._derived = self._by_fact.keys() - given
+        known = [f for f in derivation.facts if f not in self._derived]
+        derived = [f for f in derivation.facts if f in self._derived]
         self.ids: Mapping[Fact, str] = {
             **{fact: f"f{n}" for n, fact in enumerate(known, 1)},
             **{fact: f"d{n}" for n, fact in enumerate(derived, 1)},
         }
         self._steps: dict[Firing, Step] = {}
+        self._depths: dict[Firing, int] = {}
 
     def is_derived(self, fact: Fact) -> bool:
         """Whether some rule concluded the fact, and nobody gave it."""
-        return fact in self._by_fact and fact not in self._given
+        return fact in self._derived
 
     def steps(self, fact: Fact) -> list[Step]:
         """Every firing that concludes the fact: strong ones first, then well-founded and shallow
@@ -83,11 +84,12 @@ class Explanations:
 
     def _rank(self, step: Step) -> tuple[int, int, int]:
         strength = _STRENGTHS.index(step.strength) if step.strength in _STRENGTHS else 0
-        return strength, self._depth[step.firing], step.firing.rule
+        return strength, self._depth(step.firing), step.firing.rule
 
     def step(self, firing: Firing) -> Step:
         """The firing with its evidence."""
-        if firing not in self._steps:
+        known = self._steps.get(firing)
+        if known is None:
             rule = self._program.rules[firing.rule]
             binding = dict(zip(rule.variables, firing.binding, strict=True))
             judgements = self._evaluator.judge_rule(rule, binding)
@@ -96,8 +98,8 @@ class Explanations:
             }
             strength = next((c.strength for c in rule.conclusions if c.strength), "")
             message = wording.fill(rule.message, aliases)
-            self._steps[firing] = Step(rule, firing, judgements, message, strength)
-        return self._steps[firing]
+            known = self._steps[firing] = Step(rule, firing, judgements, message, strength)
+        return known
 
     def all_steps(self) -> list[Step]:
         """Every firing, in canonical order."""
@@ -129,22 +131,30 @@ class Explanations:
         self, judgement: Judgement, rule: Rule, depth: int, above: frozenset[Fact]
     ) -> dict[str, Any]:
         plain: dict[str, Any] = {
-            "condition": wording.condition(self._program, judgement.literal, rule.guards),
+            "condition": self._constants.condition(judgement.literal, rule.guards),
             "facts": [self.ids[fact] for fact in judgement.facts[:MAX_FACTS_SHOWN]],
         }
-        derived = [f for f in judgement.facts if self.is_derived(f)]
+        derived = [f for f in judgement.facts if f in self._derived]
         inner = [step for fact in derived[:3] for step in self._how(fact, depth - 1, above)]
         return plain | ({"how": inner} if inner else {})
 
-    @cached_property
-    def _depth(self) -> Mapping[Firing, int]:
-        """The height of each firing's shallowest derivation; given facts have height 0."""
+    def _depth(self, firing: Firing) -> int:
+        """The height of a firing's shallowest derivation; given facts have height 0."""
+        if self._height(firing, {}) == 1:
+            return 1  # saves to look at others
+        if firing not in self._depths:
+            self._depths |= self._depths_below(firing)
+        return self._depths[firing]
+
+    def _depths_below(self, top: Firing) -> dict[Firing, int]:
+        """The depth of a firing and of all that it may rest on."""
         height: dict[Fact, int] = {}
         depth: dict[Firing, int] = {}
+        beneath = self._beneath(top)
         changed = True
         while changed:
             changed = False
-            for firing in self._firings:
+            for firing in beneath:
                 found = self._height(firing, height)
                 if found is None or found >= depth.get(firing, found + 1):
                     continue
@@ -152,18 +162,35 @@ class Explanations:
                 changed = True
                 for fact in self._concluded[firing]:
                     height[fact] = min(height.get(fact, found), found)
-        return {firing: depth.get(firing, len(self._firings) + 1) for firing in self._firings}
+        return {firing: depth.get(firing, len(self._firings) + 1) for firing in beneath}
+
+    def _beneath(self, top: Firing) -> Sequence[Firing]:
+        """A firing with those that conclude its premises, those of theirs and so on."""
+        found = {top: None}
+        queue = [top]
+        for firing in queue:  # grows while it is walked
+            for judgement in self.step(firing).judgements:
+                for fact in judgement.facts:
+                    for other in self._by_fact.get(fact, ()) if fact in self._derived else ():
+                        if other not in found:
+                            found[other] = None
+                            queue.append(other)
+        queue.reverse()  # premises first
+        return queue
 
     def _height(self, firing: Firing, height: Mapping[Fact, int]) -> int | None:
         tallest = 0
         for judgement in self.step(firing).judgements:
             if judgement.literal.mode != "match":
                 continue
-            options = [0 if not self.is_derived(f) else height.get(f) for f in judgement.facts]
-            known = [h for h in options if h is not None]
-            if not known:
+            derived, lowest = self._derived, None
+            for fact in judgement.facts:
+                found = height.get(fact) if fact in derived else 0
+                if found is not None and (lowest is None or found < lowest):
+                    lowest = found
+            if lowest is None:
                 return None
-            tallest = max(tallest, min(known))
+            tallest = max(tallest, lowest)
         return tallest + 1
 
 

@@ -13,7 +13,12 @@ from .report import SEVERITIES, Diagnosis, Evidence, Message, RuledOut
 
 _KINDS = ("root-cause", "user-code", "escalation", "symptom", "benign")
 _CONFIDENCE = ("possible", "likely", "certain")
+_STANDING = {kind: place for place, kind in enumerate(_KINDS)}
+_SURE = {confidence: place for place, confidence in enumerate(_CONFIDENCE)}
+_SEVERE = {severity: place for place, severity in enumerate(SEVERITIES)}
 WEAK_FOR_LIKELY = 3
+ALONE = {"decisive": "certain", "strong": "likely", "weak": "possible"}
+"""How sure one rule makes, by its strength."""
 
 
 class Support(Protocol):
@@ -81,12 +86,10 @@ def confidence(steps: Iterable[Support]) -> str:
     """Certain with one decisive rule, likely with one strong rule or three weak ones that share no
     evidence, else possible. Free of order: only the set of firings counts."""
     steps = list(steps)
-    strengths = {step.strength for step in steps}
-    if "decisive" in strengths:
-        return "certain"
-    if "strong" in strengths or _independent(steps) >= WEAK_FOR_LIKELY:
+    sure = max((ALONE[step.strength] for step in steps), key=_CONFIDENCE.index, default="possible")
+    if sure == "possible" and _independent(steps) >= WEAK_FOR_LIKELY:
         return "likely"
-    return "possible"
+    return sure
 
 
 def _independent(steps: Sequence[Support]) -> int:
@@ -143,7 +146,7 @@ def _recognised(step: Step) -> list[Fact]:
 
 def causes_of_effects(
     base: KnowledgeBase,
-    holds: Mapping[str, Fact],
+    holds: Mapping[str, object],
     conflicting: Iterable[str],
     confidences: Mapping[str, str],
 ) -> dict[str, tuple[str, ...]]:
@@ -222,14 +225,10 @@ def importance(d: Ranked) -> tuple[Any, ...]:
         d.kind == "benign",
         bool(d.explained_by),
         d.conflicting,
-        -_weight(d),
-        -SEVERITIES.index(d.severity),
-        _KINDS.index(d.kind),
+        # A merely possible cause never stands before a likely symptom.
+        -_SURE[d.confidence],
+        -_SEVERE[d.severity],
+        _STANDING[d.kind],
         -len(d.explains),
         d.id,
     )
-
-
-def _weight(d: Ranked) -> int:
-    """Confidence first, but a merely possible cause never stands before a likely symptom."""
-    return _CONFIDENCE.index(d.confidence)

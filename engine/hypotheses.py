@@ -143,7 +143,7 @@ class Hypotheses:
             return (*leaves, *self._confirming(), *rivals)
         return (*leaves, *(item for _, item in self.supported), *self._explaining(self.unexplained))
 
-    @property
+    @cached_property
     def _complaint(self) -> bool:
         """Whether somebody complains of something."""
         kinds = ("symptom", "error_message")
@@ -248,7 +248,7 @@ class Hypotheses:
             for fact in facts
         )
 
-    @property
+    @cached_property
     def _aimless(self) -> bool:
         """Whether nobody complains of anything and nothing is found: then anything may be."""
         return not self._complaint and not any(d.kind != "benign" for d in self._found)

@@ -13,21 +13,22 @@ from ..facts import Fact, Location, ModelMedicError, Problem, Provenance, Value
 from ..facts.fact_file import decode, parse_facts
 from ..facts.lazy import cached_property
 from ..facts.quick_check import QuickCheck
-from .findings import causes_of_effects, confidence, importance
+from .findings import ALONE, causes_of_effects, confidence, importance
 from .identity import same
 from .inference.derivation import Binding
-from .inference.run import Run
+from .inference.run import Reason, Run
 from .inference.working_memory import Known, Token, Values, WorkingMemory
 from .ir import Literal_, Rule
 
 if TYPE_CHECKING:
     from .diagnoser import Diagnoser
     from .inference.durable import DurableBackend
-    from .knowledge_base import KnowledgeBase
+    from .knowledge_base import KnowledgeBase, Summary
     from .typed_json import TypedFacts
 
 Flat = Mapping[str, Any]
 MAX_PROBLEMS = 50
+MAX_TOLD = 10_000
 
 
 class Finding(NamedTuple):
@@ -61,6 +62,7 @@ class Screening:
         self._base = base
         self._backend = backend
         self._check = QuickCheck(base.vocabulary)
+        self._told: dict[Fact, _Told] = {}
 
     def screen(self, items: Sequence[Flat]) -> tuple[Finding, ...]:
         """The findings on one set of facts. Raises :class:`ModelMedicError` (MM1xx) if a fact
@@ -86,7 +88,7 @@ class Screening:
 
         try:
             return TypedFacts(self._base.vocabulary, self._backend.alpha)
-        except ImportError:
+        except (ImportError, ValueError):
             return None
 
     def _conclude(self, memory: WorkingMemory) -> tuple[Finding, ...]:
@@ -110,33 +112,72 @@ class Screening:
             raise ModelMedicError(problems)
 
     def _findings(self, derived: _Derived) -> tuple[Finding, ...]:
-        holds, out = derived.diagnoses()
-        summaries = {name: self._base.summary(name) for name in holds}
-        supports = {name: derived.supports(fact) for name, fact in holds.items()}
-        sure = {name: confidence(found) for name, found in supports.items()}
-        conflicting = holds.keys() & out
+        holds, out = self._diagnoses(derived)
+        sure = {told.name: _sure(derived, reasons) for told, reasons in holds}
         above: Mapping[str, tuple[str, ...]] = {}
-        if any(summary.explains for summary in summaries.values()):
-            above = causes_of_effects(self._base, holds, conflicting, sure)
         below: dict[str, list[str]] = {}
-        for effect in sorted(above):
-            for cause in above[effect]:
-                below.setdefault(cause, []).append(effect)
+        if len(holds) > 1 and any(told.summary.explains for told, _ in holds):
+            above = causes_of_effects(self._base, sure, sure.keys() & out, sure)
+            for effect in sorted(above):
+                for cause in above[effect]:
+                    below.setdefault(cause, []).append(effect)
         found = [
             Finding(
                 name,
                 summary.severity,
                 summary.kind,
                 sure[name],
-                derived.evidence(supports[name]),
-                tuple(sorted({support.rule.entry for support in supports[name]})),
-                tuple(below.get(name, ())),
+                derived.evidence(reasons),
+                _entries(reasons),
+                tuple(below[name]) if name in below else (),
                 above.get(name, ()),
-                name in conflicting,
+                name in out,
             )
-            for name, summary in summaries.items()
+            for (name, _, summary), reasons in holds
         ]
         return tuple(sorted(found, key=importance) if len(found) > 1 else found)
+
+    def _diagnoses(self, derived: _Derived) -> tuple[list[tuple[_Told, list[Reason]]], set[str]]:
+        """The diagnoses that hold, with what concludes them, and the names of those ruled out."""
+        holds: list[tuple[_Told, list[Reason]]] = []
+        out: set[str] = set()
+        known = self._told
+        for fact, reasons in derived.reasons.items():
+            if fact.kind == "diagnosis":
+                told = known.get(fact) or self._tell(fact)
+                if told.holds:
+                    holds.append((told, reasons))
+                else:
+                    out.add(told.name)
+        return holds, out
+
+    def _tell(self, fact: Fact) -> _Told:
+        name = str(fact.get("name"))
+        told = _Told(name, bool(fact.get("holds")), self._base.summary(name))
+        if len(self._told) < MAX_TOLD:
+            self._told[fact] = told
+        return told
+
+
+class _Told(NamedTuple):
+    """What the fact of a diagnosis says, and what is known of the diagnosis."""
+
+    name: str
+    holds: bool
+    summary: Summary
+
+
+def _sure(derived: _Derived, reasons: Sequence[Reason]) -> str:
+    """:func:`.findings.confidence`; most diagnoses have one reason, whose facts do not matter."""
+    if len(reasons) == 1:
+        return ALONE[reasons[0][3]]
+    return confidence([_Support(r[0].rule, r[3], derived.behind(r)) for r in reasons])
+
+
+def _entries(reasons: Sequence[Reason]) -> tuple[str, ...]:
+    if len(reasons) == 1:
+        return (reasons[0][0].rule.entry,)
+    return tuple(sorted({reason[0].rule.entry for reason in reasons}))
 
 
 def flat_facts(data: bytes, base: KnowledgeBase) -> list[Flat]:
@@ -182,55 +223,41 @@ class _Derived:
     def __init__(self, backend: DurableBackend, memory: WorkingMemory, run: Run) -> None:
         self._program = backend.program
         self._matches = memory.matches
-        self._reasons = run.reasons
-        self._premises = run.fired
+        self.reasons = run.reasons
+        self._found: dict[tuple[int, Binding], tuple[Token, ...]] = {}
 
-    def diagnoses(self) -> tuple[dict[str, Fact], set[str]]:
-        """The facts of those that hold, and the names of those that are ruled out."""
-        holds: dict[str, Fact] = {}
-        out: set[str] = set()
-        for fact in self._reasons:
-            if fact.kind == "diagnosis":
-                values = dict(fact.values)
-                if values.get("holds"):
-                    holds[str(values["name"])] = fact
-                else:
-                    out.add(str(values["name"]))
-        return holds, out
-
-    def supports(self, fact: Fact) -> list[_Support]:
-        """The firings that conclude a fact, with the strength that each gives to it."""
-        return [
-            _Support(plan.rule, strength, self._behind(plan.number, plan.rule, binding))
-            for plan, binding, strength in self._reasons[fact]
-        ]
-
-    def evidence(self, supports: Sequence[_Support]) -> tuple[int, ...]:
+    def evidence(self, reasons: Sequence[Reason]) -> tuple[int, ...]:
         """The places of the given facts at the bottom of the derivations."""
+        if len(reasons) == 1 and (premises := reasons[0][2]):
+            return tuple(sorted({*premises}))  # type: ignore[arg-type]
         given: set[int] = set()
-        queue = [support.facts for support in supports]
-        seen: set[Fact] = set()
-        for facts in queue:  # grows while it is walked
-            for fact in facts:
+        seen: set[Token] = set()
+        queue = list(reasons)
+        for reason in queue:  # grows while it is walked
+            for fact in reason[2] or self.behind(reason):
                 if isinstance(fact, int):
                     given.add(fact)
                 elif fact not in seen:
                     seen.add(fact)
-                    for plan, binding, _ in self._reasons[fact]:
-                        queue.append(self._behind(plan.number, plan.rule, binding))
+                    queue += self.reasons[fact]
         return tuple(sorted(given))
 
-    def _behind(self, number: int, rule: Rule, binding: Binding) -> tuple[Token, ...]:
+    def behind(self, reason: Reason) -> tuple[Token, ...]:
         """The facts that a firing rests on."""
-        known = self._premises[number, binding]
+        plan, binding, premises, _ = reason
+        if premises is not None:
+            return premises
+        firing = plan.number, binding
+        known = self._found.get(firing)
         if known is None:
+            rule = plan.rule
             bound = dict(zip(rule.variables, binding, strict=True))
             facts: dict[Token, None] = {}
             for literal in rule.literals:
                 for fact, values in self._matching(literal):
                     if not literal.joins or _agrees(literal, values, bound):
                         facts[fact] = None
-            known = self._premises[number, binding] = tuple(facts)
+            known = self._found[firing] = tuple(facts)
         return known
 
     def _matching(self, literal: Literal_) -> Sequence[Known]:

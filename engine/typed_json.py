@@ -6,8 +6,10 @@ what is wrong. It is an extra (``modelmedic[fast]``): without it everything work
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NamedTuple, Union
+from collections.abc import Iterator, Sequence
+from itertools import compress
+from operator import attrgetter
+from typing import Annotated, Any, Literal, Union
 
 from ..facts import Vocabulary
 from ..facts.fact_file import SCHEMA
@@ -19,22 +21,13 @@ _WHOLE = 2**63 - 1
 _LARGEST = 1e300
 
 
-class _Way(NamedTuple):
-    """How facts of a class are matched: by the texts of one attribute, or (no attribute) in full.
-    No table: no rule asks for them."""
-
-    kind: str
-    attribute: str
-    table: Any
-
-
 class TypedFacts:
-    """Reads fact sets for one vocabulary. Raises ImportError where msgspec is missing."""
+    """Reads fact sets for one vocabulary. Raises ImportError where msgspec is missing, and
+    ValueError where an attribute has the one name that is taken."""
 
     def __init__(self, vocabulary: Vocabulary, alpha: AlphaLayer) -> None:
         import msgspec
 
-        self._unset = msgspec.UNSET
         self._as_dict = msgspec.structs.asdict
         self._wrong: type[Exception] = msgspec.MsgspecError
         kinds = {name: kind for name, kind in vocabulary.kinds.items() if not kind.derived}
@@ -47,7 +40,8 @@ class TypedFacts:
         )
         self._list = msgspec.json.Decoder(facts)
         self._document = msgspec.json.Decoder(document)
-        self._ways = {made: _way(name, alpha) for made, name in classes.items()}
+        self._kinds = classes
+        self._hits = dict(self._open_gates(alpha))
 
     def read(self, data: bytes) -> Sequence[Any] | None:
         """The facts of a JSON text; None if they are not plainly in order."""
@@ -61,41 +55,49 @@ class TypedFacts:
         return found
 
     def file(self, facts: Sequence[Any], memory: WorkingMemory) -> None:
-        """Put facts under their signals, by their places."""
-        ways, matches, unset = self._ways, memory.matches, self._unset
-        for place, fact in enumerate(facts):
-            kind, attribute, table = ways[fact.__class__]
-            if attribute:
-                entries = table.get(getattr(fact, attribute))
-                if not entries:
-                    continue
-            elif table is None:
+        """Put facts under their signals, by their places. Few facts are of interest to any rule:
+        they are picked out without a step of Python for each of the others."""
+        found = list(map(self._hits.get, map(_GATE, facts)))
+        matches = memory.matches
+        for place in compress(range(len(found)), found):
+            fact, hits = facts[place], found[place]
+            if hits is _IN_FULL:
+                given = {n: v for n, v in self._as_dict(fact).items() if v is not None}
+                memory.file_one(place, {"kind": self._kinds[fact.__class__], **given})
                 continue
-            values = self._as_dict(fact)
-            if unset in values.values():
-                values = {n: v for n, v in values.items() if v is not unset}
-            if not attribute:
-                memory.file_one(place, {"kind": kind, **values})
-                continue
-            for signal, check in entries:
-                if check is None or check(values) is True:
+            for signal, check in hits or ():
+                if check is None or check(fact) is True:
                     known = matches.get(signal)
                     if known is None:
-                        matches[signal] = [(place, values)]
+                        matches[signal] = [(place, fact)]
                     else:
-                        known.append((place, values))
+                        known.append((place, fact))
+
+    def _open_gates(self, alpha: AlphaLayer) -> Iterator[tuple[tuple[Any, Any], Any]]:
+        """By class and the text that its gate looks at, what the text hits. A class without a gate
+        has no such text, and all its facts are filed in full."""
+        for made, name in self._kinds.items():
+            gate = alpha.gate(name)
+            if gate is None:
+                made._gate = None
+                yield (made, None), _IN_FULL
+            elif gate.by_value:
+                made._gate = vars(made)[gate.attribute]
+                for text, hits in gate.by_value.items():
+                    yield (made, text), hits
+            else:
+                made._gate = None
 
 
-def _way(kind: str, alpha: AlphaLayer) -> _Way:
-    gate = alpha.gate(kind)
-    if gate is None:
-        return _Way(kind, "", ())
-    return _Way(kind, gate.attribute, gate.by_value) if gate.by_value else _Way(kind, "", None)
+_GATE = attrgetter("__class__", "_gate")
+_IN_FULL = (("", None),)
+"""In place of hits: this fact takes more than a look at one text."""
 
 
 def _class(msgspec: Any, kind: Kind) -> Any:
     """The class of a kind's facts: its attributes, the kind as its tag, and the provenance."""
-    unset = msgspec.UNSET
+    if not _LIKE_A_MAPPING.keys().isdisjoint(kind.attributes):
+        raise ValueError(f"facts of kind {kind.name!r} cannot be typed")
     source: Any = msgspec.defstruct(
         "Source",
         [(n, Annotated[str, msgspec.Meta(max_length=MAX_STRING)], "") for n in _PROVENANCE],
@@ -103,16 +105,24 @@ def _class(msgspec: Any, kind: Kind) -> Any:
     )
     fields: list[Any] = []
     for attribute in sorted(kind.attributes.values(), key=lambda a: not a.required):
+        # The type of an optional attribute does not allow null; its default does not have to be of
+        # the type, and says that the fact is silent.
         of_type = _type(msgspec.Meta, attribute)
-        if attribute.required:
-            fields.append((attribute.name, of_type))
-        else:
-            fields.append((attribute.name, Union[of_type, msgspec.UnsetType], unset))  # noqa: UP007
-    fields.append(("provenance", Union[list[source], source, msgspec.UnsetType], unset))  # noqa: UP007
+        fields.append((attribute.name, of_type, *([] if attribute.required else [None])))
+    fields.append(("provenance", Union[list[source], source], None))  # noqa: UP007
     return msgspec.defstruct(
-        kind.name, fields, tag_field="kind", tag=kind.name, forbid_unknown_fields=True, gc=False
+        kind.name,
+        fields,
+        namespace=_LIKE_A_MAPPING,
+        tag_field="kind",
+        tag=kind.name,
+        forbid_unknown_fields=True,
+        gc=False,
     )
 
+
+_LIKE_A_MAPPING = {"get": object.__getattribute__}
+"""What the engine reads values with: as ``dict.get``, for the attributes that the kind declares."""
 
 _PROVENANCE = ("source", "location", "at", "certainty")
 

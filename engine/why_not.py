@@ -7,10 +7,10 @@ from typing import Any
 
 from ..facts import Fact
 from ..facts.records import NamedTuple
-from . import wording
 from .evaluation import Evaluator, Judgement
 from .inference.network_index import goal
-from .ir import Literal_, Pattern, Program, Rule
+from .ir import Literal_, Pattern, Rule
+from .rule_constants import RuleConstants
 
 MAX_DEPTH = 4
 _HALVES = ("refuted", "unless_possible")  # 'not X' holds with both or not at all
@@ -45,10 +45,13 @@ class Way(NamedTuple):
 class WhyNot:
     """Answers for one set of facts."""
 
-    def __init__(self, program: Program, evaluator: Evaluator, derived: Collection[str]) -> None:
+    def __init__(
+        self, constants: RuleConstants, evaluator: Evaluator, derived: Collection[str]
+    ) -> None:
         """``derived`` names the fact kinds that only rules make: nobody can be asked for them."""
         self._derived = derived
-        self._program = program
+        self._constants = constants
+        self._program = constants.program
         self._evaluator = evaluator
         self._best: dict[str, Way] = {}
 
@@ -91,18 +94,19 @@ class WhyNot:
 
     def words(self, literal: Literal_, rule: Rule) -> str:
         """The condition in words."""
-        return wording.condition(self._program, literal, rule.guards)
+        return self._constants.condition(literal, rule.guards)
 
     def _ways(self, wanted: str) -> list[Way]:
         rules = [self._program.rules[n] for n in self._program.network.concluding.get(wanted, ())]
         return sorted((self.best_way(rule) for rule in rules), key=Way.cost)
 
     def _way(self, rule: Rule, binding: Mapping[str, Any]) -> Way:
-        failing = dict(self._evaluator.failing_guards(rule, binding))
-        judgements = [
-            j._replace(truth=failing[variable]) if (variable := _guarded(j, failing)) else j
-            for j in self._evaluator.judge_rule(rule, binding)
-        ]
+        judgements = self._evaluator.judge_rule(rule, binding)
+        if failing := dict(self._evaluator.failing_guards(rule, binding)):
+            judgements = tuple(
+                j._replace(truth=failing[variable]) if (variable := _guarded(j, failing)) else j
+                for j in judgements
+            )
         gaps: dict[str, Gap] = {}
         for judgement in judgements:
             if judgement.truth is True:

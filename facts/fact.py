@@ -43,11 +43,11 @@ class Fact:
         values: tuple[tuple[str, Value], ...],
         provenance: tuple[Provenance, ...] = (),
     ) -> None:
-        object.__setattr__(self, "kind", kind)
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "provenance", provenance)
-        object.__setattr__(self, "_hash", hash((kind, values)))
-        object.__setattr__(self, "_order", None)
+        _set_kind(self, kind)
+        _set_values(self, values)
+        _set_provenance(self, provenance)
+        _set_hash(self, hash((kind, values)))
+        _set_order(self, None)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a fact is immutable; make a new one with another {name!r}")
@@ -102,12 +102,18 @@ class Fact:
         known = self._order  # type: ignore[attr-defined]
         if known is None:
             known = self.kind, tuple([(n, type(v).__name__, repr(v)) for n, v in self.values])
-            object.__setattr__(self, "_order", known)
+            _set_order(self, known)
         return known
 
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={_shown(value)}" for name, value in self.values)
         return f"{self.kind}({inside})"
+
+
+# The one way past immutability: the slots themselves.
+_set_kind, _set_values, _set_provenance, _set_hash, _set_order = (
+    vars(Fact)[slot].__set__ for slot in ("kind", "values", "provenance", "_hash", "_order")
+)
 
 
 def canonical(facts: Iterable[Fact]) -> tuple[Fact, ...]:

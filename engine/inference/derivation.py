@@ -12,6 +12,9 @@ from .working_memory import WorkingMemory
 
 MAX_FIRINGS = 10_000
 
+MAX_COMBINATIONS = 1_000_000
+"""Partial matches of one run: up to a second of work and 350 MB."""
+
 Binding = tuple[Value, ...]
 
 

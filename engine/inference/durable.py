@@ -9,9 +9,10 @@ from ...facts.fact import canonical
 from ...facts.lazy import cached_property
 from ..ir import Program
 from .alpha import AlphaLayer, Defaults
-from .derivation import MAX_FIRINGS, Derivation, Firing, firing_order
+from .derivation import MAX_COMBINATIONS, MAX_FIRINGS, Derivation, Firing, firing_order
 from .durable_engine import load_engine
 from .mark_network import MarkNetwork, MarkSession, Shape
+from .network_index import Lookup, Signal
 from .run import Run
 from .slots import RulePlan, plan_rule
 from .working_memory import WorkingMemory
@@ -32,11 +33,13 @@ class DurableBackend:
         defaults: Defaults,
         max_firings: int = MAX_FIRINGS,
         network: Callable[[Sequence[Shape]], MarkNetwork] | None = None,
+        max_combinations: int = MAX_COMBINATIONS,
     ) -> None:
         self.program = program
         self.max_firings = max_firings
+        self.max_combinations = max_combinations
         self.alpha = AlphaLayer(program, defaults)
-        self.first_watch = program.network.first_watch
+        self.watchers = Lookup(self._watchers)
         self.plans: dict[int, RulePlan] = {}
         self._derivable = {key.partition(" ")[0] for key in program.network.concluding}
         if network is None:
@@ -47,8 +50,18 @@ class DurableBackend:
         """The slots of a rule; planned when the rule is first needed."""
         plan = self.plans.get(index)
         if plan is None:
-            plan = self.plans[index] = plan_rule(index, self.program.rules[index], self._grows)
+            rule = self.program.rules[index]
+            plan = self.plans[index] = plan_rule(index, rule, self._grows, self._is_final)
         return plan
+
+    def _is_final(self, fact: Fact) -> bool:
+        return not self.alpha.match(fact)[1]
+
+    def _watchers(self, signal: Signal) -> tuple[Sequence[RulePlan], Sequence[RulePlan]]:
+        """The rules that watch a signal before all others: those for which it is all they need, and
+        the rest."""
+        plans = [self.plan(index) for index in self.program.network.first_watch[signal]]
+        return [p for p in plans if p.alone], [p for p in plans if not p.alone]
 
     def _grows(self, pattern: int) -> bool:
         return self.program.patterns[pattern].kind in self._derivable
@@ -72,8 +85,11 @@ class DurableBackend:
             capped = run.to_fixpoint()
         finally:
             run.close()
+        for fact in run.reasons:
+            memory.add(fact)
         fired = sorted((Firing(*firing) for firing in run.fired), key=firing_order)
-        return Derivation(canonical(memory.facts), tuple(fired), capped)
+        facts = sorted(memory.facts, key=Fact.sort_key)  # equal ones are one by now
+        return Derivation(tuple(facts), tuple(fired), capped)
 
 
 def _durable_network(shapes: Sequence[Shape]) -> MarkNetwork:

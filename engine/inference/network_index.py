@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ...facts import Value
 from ...facts.lazy_mapping import LazyMapping
@@ -28,14 +28,17 @@ class AlphaTable(NamedTuple):
     by_text: Mapping[str, Sequence[tuple[str, int]]]
 
 
-class Lookup(dict[Signal, Sequence[int]]):
+Found = TypeVar("Found")
+
+
+class Lookup(dict[Signal, Found]):
     """Found when first asked for with ``[signal]``, and kept: as quick as any dict from then on."""
 
-    def __init__(self, find: Callable[[Signal], Sequence[int]]) -> None:
+    def __init__(self, find: Callable[[Signal], Found]) -> None:
         super().__init__()
         self._find = find
 
-    def __missing__(self, signal: Signal) -> Sequence[int]:
+    def __missing__(self, signal: Signal) -> Found:
         found = self[signal] = self._find(signal)
         return found
 

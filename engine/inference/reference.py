@@ -7,6 +7,7 @@ oracle of the differential tests, and the fallback where durable-rules is not av
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 
 from ...facts import Fact, Value
 from ...facts.fact import canonical
@@ -21,8 +22,18 @@ from ..operators import (
     values_of,
 )
 from .aggregates import evaluate
-from .derivation import MAX_FIRINGS, Derivation, Firing, concluded, firing_order
-from .working_memory import WorkingMemory
+from .combinations import Combinations
+from .derivation import (
+    MAX_COMBINATIONS,
+    MAX_FIRINGS,
+    Derivation,
+    Firing,
+    concluded,
+    firing_order,
+)
+from .mark_network import FiringBudgetExceeded
+from .slots import Slot, plan_rule
+from .working_memory import Known, WorkingMemory
 
 Values = Mapping[str, Value]
 Bindings = Mapping[str, Value]
@@ -38,10 +49,21 @@ class ReferenceBackend:
         program: Program,
         defaults: Mapping[str, Mapping[str, Value]],
         max_firings: int = MAX_FIRINGS,
+        max_combinations: int = MAX_COMBINATIONS,
     ) -> None:
         self._program = program
         self._defaults = defaults
         self._max_firings = max_firings
+        self._max_combinations = max_combinations
+        self._joining = [
+            [
+                plan_rule(index, rule)
+                for index, rule in enumerate(program.rules)
+                if rule.stratum == stratum
+                and sum(x.mode in ("match", "refuted") for x in rule.literals) > 1
+            ]
+            for stratum in range(program.strata)
+        ]
         self._passes: list[FactCheck] = [compile_pattern(p) for p in program.patterns]
         self._refutes = [compile_contradiction(p) for p in program.patterns]
 
@@ -56,17 +78,30 @@ class ReferenceBackend:
     def _derive(self, facts: Sequence[Fact]) -> Derivation:
         memory = dict.fromkeys(facts)
         fired: dict[Firing, None] = {}
+        combinations = Combinations(self._max_combinations)
         capped = ""
         for stratum in range(self._program.strata):
-            while not capped and self._round(stratum, memory, fired):
-                if len(fired) > self._max_firings:
-                    fired.popitem()  # its facts were not added
-                    capped = f"stopped after {self._max_firings} firings"
+            below = dict(memory), dict(fired)
+            try:
+                while not capped and self._round(stratum, memory, fired, combinations):
+                    if len(fired) > self._max_firings:
+                        fired.popitem()  # its facts were not added
+                        capped = f"stopped after {self._max_firings} firings"
+            except FiringBudgetExceeded as error:
+                memory, fired = below
+                capped = str(error)
         return Derivation(canonical(memory), tuple(sorted(fired, key=firing_order)), capped)
 
-    def _round(self, stratum: int, memory: dict[Fact, None], fired: dict[Firing, None]) -> bool:
+    def _round(
+        self,
+        stratum: int,
+        memory: dict[Fact, None],
+        fired: dict[Firing, None],
+        combinations: Combinations,
+    ) -> bool:
         """Fire everything that can fire now; whether anything new fired."""
         known = [(fact.kind, values_of(fact, self._defaults)) for fact in memory]
+        self._count(stratum, known, combinations)
         before = len(fired)
         for index, rule in enumerate(self._program.rules):
             if rule.stratum != stratum:
@@ -80,6 +115,24 @@ class ReferenceBackend:
                     return True
                 memory.update(dict.fromkeys(concluded(rule, firing.binding)))
         return len(fired) > before
+
+    def _count(
+        self, stratum: int, known: Sequence[tuple[str, Values]], combinations: Combinations
+    ) -> None:
+        """Count what the joins of a stratum would make the network hold."""
+        for plan in self._joining[stratum]:
+            candidates = [self._candidates(slot, known) for slot in plan.positives]
+            aggregates = [x for x in plan.rule.literals if x.mode == "aggregate"]
+            if prod(map(len, candidates)) > 1 and all(
+                self._holds(x, {}, known) for x in aggregates
+            ):
+                combinations.admit(plan, candidates)
+
+    def _candidates(self, slot: Slot, known: Sequence[tuple[str, Values]]) -> list[Known]:
+        mode, pattern = slot.signal or ("", 0)
+        kind = self._program.patterns[pattern].kind
+        passes = self._passes[pattern] if mode == "match" else self._refutes[pattern]
+        return [(0, values) for k, values in known if k == kind and passes(values) is True]
 
     def _bindings(self, rule: Rule, known: Sequence[tuple[str, Values]]) -> Iterator[Bindings]:
         """Every binding under which all literals and guards of the rule hold."""

@@ -10,7 +10,7 @@ positive ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...facts import Fact, Value
 from ..identity import same
@@ -24,21 +24,24 @@ from .slots import RulePlan, Slot
 from .working_memory import Known, Token, WorkingMemory
 
 if TYPE_CHECKING:
+    from .combinations import Combinations
     from .durable import DurableBackend
 
 _NO_FACT: Sequence[Known] = ((0, {}),)
 """The candidate of the constant slot: a rule that waits for nothing is ready."""
 
 Premises = tuple[Token, ...]
-Reason = tuple[RulePlan, Binding, str]
-"""A rule and its binding, with the strength that it gives to its conclusion."""
+Reason = tuple[RulePlan, Binding, Premises | None, str]
+"""A firing, with the strength that it gives to its conclusion. Its premises are there where the run
+knows all of them."""
 
 
 class Run:
     """The state of one derivation in a working memory.
 
     ``fired`` holds each firing (rule number, binding) once, with its premises where the run knows
-    all of them; ``reasons`` holds for each conclusion the firings that made it.
+    all of them; ``reasons`` holds for each conclusion the firings that made it. Final conclusions,
+    which no rule looks at, do not go into working memory.
     """
 
     def __init__(self, backend: DurableBackend, memory: WorkingMemory) -> None:
@@ -54,10 +57,12 @@ class Run:
         self._agenda: list[tuple[RulePlan, Binding, Premises | None]] = []
         self._outside: set[int] = set()
         self._feed: Feed | None = None
+        self._combinations: Combinations | None = None
 
     def to_fixpoint(self) -> str:
         """Derive everything from the facts in working memory. Returns the cap that ended the run,
         or an empty text."""
+        given = len(self._memory.facts)
         for index in self._backend.program.network.always_ready:
             self._wait_on(self._backend.plan(index))
         for signal in list(self._matches):
@@ -70,8 +75,23 @@ class Run:
                 if not self._to_fixpoint_of_stratum():
                     return f"stopped after {self._backend.max_firings} firings"
         except (FiringBudgetExceeded, MarkLimitExceeded) as error:
+            if self._combinations is not None and self._combinations.exceeded:
+                self._forget_stratum(given)
             return str(error)
         return ""
+
+    def _forget_stratum(self, given: int) -> None:
+        """Take back what the rules of this stratum and above made before they were too much: what
+        is left does not depend on who came first."""
+        rules, below = self._backend.program.rules, self._stratum
+        for firing in [f for f in self.fired if rules[f[0]].stratum >= below]:
+            del self.fired[firing]
+        for fact, reasons in list(self.reasons.items()):
+            if all(plan.stratum >= below for plan, *_ in reasons):
+                del self.reasons[fact]
+        for fact in list(self._memory.facts)[given:]:
+            if fact not in self.reasons:
+                self._memory.forget(fact)
 
     def close(self) -> None:
         """Free the network's session. A second call does nothing."""
@@ -104,9 +124,23 @@ class Run:
 
     def _wake(self, signal: Signal) -> None:
         """A pattern has its first match: look at the rules that watch it before all others."""
-        plans = self._backend.plans
-        for index in self._backend.first_watch[signal]:
-            self._wait_on(plans.get(index) or self._backend.plan(index))
+        alone, others = self._backend.watchers[signal]
+        for plan in alone:
+            self._fill(plan, signal)
+        for plan in others:
+            self._wait_on(plan)
+
+    def _fill(self, plan: RulePlan, signal: Signal) -> None:
+        """Put a rule that needs one fact and nothing else on the agenda, for each that there is.
+        Its stratum does not matter: nothing that comes later takes its premise away."""
+        if plan.grows:
+            self._live.setdefault(signal, []).append((plan, plan.positives[0]))
+        known = self._matches[signal]
+        told = plan.told and len(known) == 1
+        for token, values in known:
+            binding: Any = tuple([values.get(name) for _, name in plan.sources])
+            if None not in binding:
+                self._agenda.append((plan, binding, (token,) if told else None))
 
     def _wait_on(self, plan: RulePlan) -> None:
         """Watch the next pattern without a match, or activate the rule."""
@@ -151,7 +185,8 @@ class Run:
         elif plan.number in self._outside:
             self._outside.remove(plan.number)
             self._to_network(plan)
-        elif self._feed is not None:
+        elif self._feed is not None and self._combinations is not None:
+            self._combinations.grow(plan)
             self._feed.send(plan, slot, (known,))
 
     def _schedule(self, plan: RulePlan, candidates: Sequence[Known], told: bool) -> None:
@@ -187,14 +222,18 @@ class Run:
         return self._matches.get(signal, ())
 
     def _to_network(self, plan: RulePlan) -> None:
-        if self._feed is None:
+        if self._feed is None or self._combinations is None:
+            from .combinations import Combinations
+
             shapes = self._backend.program.network.rule_shapes
             self._feed = Feed(self._backend.open_session, shapes)
+            self._combinations = Combinations(self._backend.max_combinations)
+        known = [self._matches.get(s.signal, ()) if s.signal else _NO_FACT for s in plan.positives]
+        self._combinations.admit(plan, known)
         for slot in plan.negatives:
             self._feed.send(plan, slot, self._blockers(slot))
-        for slot in plan.positives:
-            known = self._matches.get(slot.signal, ()) if slot.signal else _NO_FACT
-            self._feed.send(plan, slot, known)
+        for slot, candidates in zip(plan.positives, known, strict=True):
+            self._feed.send(plan, slot, candidates)
 
     def _aggregate(self, number: int) -> bool | None:
         aggregate = self._backend.program.aggregates[number]
@@ -202,18 +241,19 @@ class Run:
         return evaluate(aggregate, [values for _, values in matching])
 
     def _fire(self, plan: RulePlan, binding: Binding, premises: Premises | None) -> None:
-        firing = plan.number, binding
-        if firing in self.fired or (plan.rule.guards and not _guarded(plan, binding)):
+        fired, reasons = self.fired, self.reasons
+        if plan.guards and not _guarded(plan, binding):
             return
-        self.fired[firing] = premises
+        count = len(fired)
+        fired.setdefault((plan.number, binding), premises)
+        if len(fired) == count:
+            return
         for maker in plan.conclusions:
             fact = maker.fact or maker.make(binding)
-            known = self.reasons.get(fact)
-            if known is None:
-                self.reasons[fact] = [(plan, binding, maker.strength)]
+            known = reasons.setdefault(fact, [])
+            known.append((plan, binding, premises, maker.strength))
+            if len(known) == 1 and not maker.final:
                 self._derived(fact)
-            else:
-                known.append((plan, binding, maker.strength))
 
     def _derived(self, fact: Fact) -> None:
         """Take up a derived fact: join it to the active rules, wake those that watch for it."""
@@ -233,5 +273,4 @@ class Run:
 
 def _guarded(plan: RulePlan, binding: Binding) -> bool:
     values: dict[str, Value] = dict(zip(plan.rule.variables, binding, strict=True))
-    guards = plan.rule.guards
-    return all(compare(g.op, values[g.left], values[g.right]) is True for g in guards)
+    return all(compare(g.op, values[g.left], values[g.right]) is True for g in plan.guards)

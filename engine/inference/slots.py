@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...facts import Fact, Value
-from ...facts.records import NamedTuple
 from ..identity import identity
 from ..ir import Conclusion, Pattern, Rule, Test
 from .derivation import conclude
@@ -13,55 +13,98 @@ from .mark_network import MAX_SLOTS, Join, Shape
 from .network_index import AlphaTable, NetworkIndex, Signal, goal
 from .required_text import required_text
 
+COUNTED = "aggregate"
 
-class Slot(NamedTuple):
+
+class Slot:
     """A literal's place in its shape. ``joins`` are (attribute, variable) in port order; port 0
     holds the rule. A slot without signal is the constant slot of a rule that waits for nothing.
-    ``grows`` says whether rules may derive facts for it."""
+    ``grows`` says whether rules may derive facts for it.
 
-    number: int
-    signal: Signal | None
-    joins: tuple[tuple[str, str], ...]
-    grows: bool = True
+    Slots, plans and makers are read at every step of every run: attributes in ``__slots__`` are the
+    quickest.
+    """
+
+    __slots__ = ("grows", "joins", "number", "signal")
+
+    def __init__(
+        self,
+        number: int,
+        signal: Signal | None,
+        joins: tuple[tuple[str, str], ...],
+        grows: bool = True,
+    ) -> None:
+        self.number = number
+        self.signal = signal
+        self.joins = joins
+        self.grows = grows
 
 
-class RulePlan(NamedTuple):
+class RulePlan:
     """How a rule runs: its slots, the aggregates that must have the wanted truth, and what it
     concludes.
 
     ``sources`` tells for each variable which positive slot and attribute bind it first, ``checks``
     which others (slot, attribute, variable) must agree. ``told`` says that the candidates of the
-    slots are all that a firing rests on, so that nobody needs to look for more.
+    slots are all that a firing rests on, so that nobody needs to look for more; ``alone`` that the
+    rule needs one fact and nothing else, ``grows`` that rules may derive facts for its slots.
     """
 
-    number: int
-    rule: Rule
-    stratum: int
-    waits: tuple[Signal, ...]
-    positives: tuple[Slot, ...]
-    negatives: tuple[Slot, ...]
-    aggregates: tuple[tuple[int, bool], ...]
-    sources: tuple[tuple[int, str], ...]
-    checks: tuple[tuple[int, str, int], ...]
-    conclusions: tuple[Maker, ...]
-    told: bool
+    __slots__ = (
+        "aggregates", "alone", "checks", "conclusions", "grows", "guards", "negatives", "number",
+        "positives", "rule", "sources", "stratum", "told", "waits",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        number: int,
+        rule: Rule,
+        positives: tuple[Slot, ...],
+        negatives: tuple[Slot, ...],
+        all_kept: bool,
+        is_final: Callable[[Fact], bool],
+    ) -> None:
+        self.number = number
+        self.rule = rule
+        self.stratum = rule.stratum
+        self.waits = rule.waits
+        self.guards = rule.guards
+        self.positives = positives
+        self.negatives = negatives
+        self.aggregates = tuple((x.pattern, x.wanted) for x in rule.literals if x.mode == COUNTED)
+        self.sources, self.checks = _bound_by(rule, positives)
+        self.conclusions = tuple(Maker(rule, c, is_final) for c in rule.conclusions)
+        self.grows = any(slot.grows for slot in positives)
+        self.told = all_kept and not self.aggregates and not self.grows
+        needed = len(positives) + len(negatives) + len(self.aggregates)
+        self.alone = all_kept and needed == len(rule.waits) == 1 and not self.checks
 
 
-class Maker(NamedTuple):
-    """What makes a conclusion: the fact where it is the same for all bindings, else the places of
-    the variables in a binding with the constants."""
+class Maker:
+    """What makes a conclusion: the ``fact`` where it is the same for all bindings, else the places
+    of the variables in a binding with the constants. A ``final`` fact is of no interest to any
+    rule."""
 
-    fact: Fact | None
-    kind: str
-    values: tuple[tuple[str, Value | None, int], ...]
-    strength: str
+    __slots__ = ("fact", "final", "kind", "strength", "values")
+
+    def __init__(
+        self, rule: Rule, conclusion: Conclusion, is_final: Callable[[Fact], bool]
+    ) -> None:
+        values = sorted(
+            (n, None, rule.variables.index(v[0])) if isinstance(v, tuple) else (n, v, -1)
+            for n, v in conclusion.values
+        )
+        constant = all(place < 0 for _, _, place in values)
+        self.kind = conclusion.kind
+        self.strength = conclusion.strength
+        self.values = tuple(values)
+        self.fact = conclude(conclusion, {}) if constant else None
+        self.final = self.fact is not None and is_final(self.fact)
 
     def make(self, binding: Sequence[Value]) -> Fact:
         """The fact that a binding concludes."""
-        if self.fact is not None:
-            return self.fact
-        values = [(n, v if place < 0 else binding[place]) for n, v, place in self.values]
-        return Fact(self.kind, tuple(values))  # type: ignore[arg-type]
+        values: Any = [(n, v if place < 0 else binding[place]) for n, v, place in self.values]
+        return Fact(self.kind, tuple(values))
 
 
 def crowded(rule: Rule) -> bool:
@@ -71,11 +114,15 @@ def crowded(rule: Rule) -> bool:
 
 
 def plan_rule(
-    index: int, rule: Rule, grows: Callable[[int], bool] = lambda pattern: True
+    index: int,
+    rule: Rule,
+    grows: Callable[[int], bool] = lambda pattern: True,
+    is_final: Callable[[Fact], bool] = lambda fact: False,
 ) -> RulePlan:
     """Positive and negated slots. Literals without variables beyond the slots that a shape has are
     left to the readiness check of the driver, which they pass before any mark is sent. ``grows``
-    says of a pattern whether rules may derive facts that match it."""
+    says of a pattern whether rules may derive facts that match it, ``is_final`` of a fact that no
+    rule looks at it."""
     negated = [x for x in rule.literals if x.mode.startswith("unless")]
     positive = [x for x in rule.literals if x.mode in ("match", "refuted")]
     positive.sort(key=lambda x: (not x.joins, x.mode == "refuted"))
@@ -85,23 +132,8 @@ def plan_rule(
         slots = [Slot(0, None, ())]
     base = len(slots)
     blockers = [Slot(base + i, (x.mode, x.pattern), x.joins) for i, x in enumerate(negated)]
-    aggregates = tuple((x.pattern, x.wanted) for x in rule.literals if x.mode == "aggregate")
-    sources, checks = _bound_by(rule, slots)
-    counted = len(kept) < len(positive) or bool(aggregates)
-    told = not counted and not any(slot.grows for slot in slots)
-    return RulePlan(
-        index,
-        rule,
-        rule.stratum,
-        rule.waits,
-        tuple(slots),
-        tuple(blockers),
-        aggregates,
-        sources,
-        checks,
-        tuple(_maker(rule, conclusion) for conclusion in rule.conclusions),
-        told,
-    )
+    all_kept = len(kept) == len(positive)
+    return RulePlan(index, rule, tuple(slots), tuple(blockers), all_kept, is_final)
 
 
 def _bound_by(
@@ -117,16 +149,6 @@ def _bound_by(
             else:
                 first[variable] = slot.number, attribute
     return tuple(first[variable] for variable in rule.variables), tuple(checks)
-
-
-def _maker(rule: Rule, conclusion: Conclusion) -> Maker:
-    values = sorted(
-        (n, None, rule.variables.index(v[0])) if isinstance(v, tuple) else (n, v, -1)
-        for n, v in conclusion.values
-    )
-    constant = all(place < 0 for _, _, place in values)
-    fact = conclude(conclusion, {}) if constant else None
-    return Maker(fact, conclusion.kind, tuple(values), conclusion.strength)
 
 
 def waits_of(rules: Sequence[Rule]) -> list[tuple[Signal, ...]]:

@@ -316,7 +316,7 @@ def test_code_beside_a_configuration_is_never_run(vocabulary, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-SIZES = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4,
+SIZES: dict[str, object] = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4,
          "num_hidden_layers": 2}  # fmt: skip
 UNNAMED: dict[str, dict[str, object]] = {
     "llava": {

@@ -1,0 +1,42 @@
+"""What all derivations of a program have in common: words of conditions, constant conclusions.
+
+Worked out when first needed and kept, as a program has only so many rules and conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..facts import Fact
+from . import wording
+from .inference.derivation import Firing, concluded
+from .ir import Guard, Literal_, Program
+
+
+class RuleConstants:
+    """Threads may share it: what two of them work out at once is the same."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._conditions: dict[tuple[Literal_, Sequence[Guard]], str] = {}
+        self._concluded: dict[int, tuple[Fact, ...] | None] = {}
+
+    def condition(self, literal: Literal_, guards: Sequence[Guard]) -> str:
+        """A condition of a rule in words."""
+        known = self._conditions.get((literal, guards))
+        if known is None:
+            known = wording.condition(self.program, literal, guards)
+            self._conditions[literal, guards] = known
+        return known
+
+    def concluded(self, firing: Firing) -> tuple[Fact, ...]:
+        """The facts that a firing derives."""
+        number = firing.rule
+        if number not in self._concluded:
+            rule = self.program.rules[number]
+            constant = not any(isinstance(v, tuple) for c in rule.conclusions for _, v in c.values)
+            self._concluded[number] = tuple(concluded(rule, firing.binding)) if constant else None
+        known = self._concluded[number]
+        if known is None:
+            known = tuple(concluded(self.program.rules[number], firing.binding))
+        return known
