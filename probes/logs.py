@@ -52,8 +52,8 @@ def gather_logs(
     lines with times stand at least ``silence_s`` seconds apart with nothing between them:
     ``duration_s`` and ``text`` are those of the longest silence, ``count`` counts them all; a gap
     before a new start of the program is none. For a log with lines of the SDK, the events that it
-    always logs are also reported as not present. API keys are cut out, session ids become
-    ``session-1`` and so on.
+    always logs are also reported as not present, unless a part could not be read: then the event
+    ``input-cut`` says so. API keys are cut out, session ids become ``session-1`` and so on.
 
     Problems: MM490 cannot be read, MM491 kinds of messages were left out, MM492 nothing to read,
     MM493 not a text, MM494 damaged, MM495 too long, MM496 a line is too long, MM497 bad setting,
@@ -83,6 +83,8 @@ def gather_logs(
     _add_gaps_in_reading(collector, tally, stream, where)
     add_messages(collector, messages, stream.place, where)
     _add_silence(collector, silence, stream)
+    if head and (stream.problems or tally.left_out):
+        collector.add("log_event", where.path, event="input-cut", present=True)
     if has_sdk and not tally.left_out and not stream.problems:
         _add_absent(collector, messages, where)
     outcome = collector.outcome()

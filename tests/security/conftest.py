@@ -213,3 +213,37 @@ def hostile_folder(tmp_path: Path, trap: Trap) -> Path:
     )
     (folder / "requirements.txt").write_text("tinker==0.38.0\npydantic==2.13.0b2\n-e .\n")
     return folder
+
+
+OVERLAY = """
+schema: modelmedic/diagnoses/1
+domain: local
+sources: [{{ref: "local notes"}}]
+diagnoses:
+  - id: local.perf.trap
+    title: A trap
+    severity: error
+    kind: root-cause
+    summary: A stranger wants you to run something.
+    actions: [{{do: Run this., command: "mkdir {mark}"}}]
+"""
+RULES = """
+schema: modelmedic/rules/1
+domain: local
+sources: [{ref: "local notes"}]
+rules:
+  - id: local.rule.trap
+    title: A trap
+    when: {fact: symptom, where: {name: slow-steps}}
+    conclude: [{diagnosis: local.perf.trap, strength: decisive}]
+"""
+
+
+@pytest.fixture
+def overlay(tmp_path: Path, trap: Trap) -> Path:
+    """A folder of knowledge that somebody else wrote."""
+    folder = tmp_path / "overlay"
+    folder.mkdir()
+    (folder / "diagnoses.yaml").write_text(OVERLAY.format(mark=trap.mark))
+    (folder / "rules.yaml").write_text(RULES)
+    return folder

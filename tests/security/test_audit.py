@@ -46,6 +46,9 @@ def faults(events, root, writable=(), readable=()):
         elif event == "import" and isinstance(values[1], str) and values[1] not in ("", "None"):
             if not is_below(values[1], trusted):
                 yield f"imports {values}"
+        elif event == "compile" and isinstance(values[1], str):
+            if not values[1].startswith("<") and not is_below(values[1], trusted):
+                yield f"compiles {values[1]}"
         elif event == "exec" and "<code object" in str(values[0]):
             file = str(values[0]).partition('file "')[2].partition('"')[0]
             if file and not file.startswith("<") and not is_below(file, trusted):
@@ -116,6 +119,56 @@ def test_pickled_objects_are_not_loaded(watched, hostile_folder, trap):
     assert not trap.mark.exists()
 
 
+# Writes to argv[1] every code that is compiled or executed and holds the canary.
+CANARY = """
+import sys
+out, *arguments = sys.argv[1:]
+found, heard = [], []
+def holds(code):
+    return any("canary" in str(c) or hasattr(c, "co_consts") and holds(c)
+               for c in (*code.co_consts, *code.co_names))
+def note(event, values):
+    if event == "compile" and values[0] is not None:
+        heard.append(event)
+        if "canary" in str(values[0]) or "canary" in str(values[1]):
+            found.append(f"compiles {values[0]!r:.200} {values[1]}")
+    elif event == "exec":
+        heard.append(event)
+        if holds(values[0]):
+            found.append(f"executes {values[0]!r:.200}")
+from modelmedic.engine.interfaces.main import main
+sys.addaudithook(note)
+try:
+    main(arguments)
+finally:
+    noted = [str(len(heard)), *found]
+    with open(out, "w") as file:
+        file.write("\\n".join(noted))
+"""
+
+
+@pytest.mark.parametrize(
+    "format_", ["text", "json", "markdown", "html", "sarif", "junit", "github"]
+)
+def test_no_text_becomes_code(run, facts_file, overlay, tmp_path, format_):
+    """Neither of facts nor of knowledge, not even as a part of code that is made at run time."""
+    for path in overlay.glob("*.yaml"):
+        path.write_text(path.read_text().replace("A trap", "__import__('canary')"))
+    facts = facts_file({"kind": "symptom", "name": "slow-steps"},
+                       {"kind": "error_message", "text": "Error code: 402 - {{ canary() }}",
+                        "exception": "canary.Error",
+                        "provenance": {"location": "${canary}/%(canary)s.py"}},
+                       {"kind": "package", "name": "canary", "version": "1.0"})  # fmt: skip
+    seen = tmp_path / "seen"
+    answer = run(sys.executable, "-P", "-c", CANARY, seen, "--facts", facts, "--kb", overlay,
+                 "-v", "-f", format_)  # fmt: skip
+    assert answer.code == 1, answer.err
+    assert "canary" in answer.out or format_ == "github"
+    count, *found = seen.read_text().splitlines()
+    assert found == []
+    assert int(count) > 0, "the hook heard nothing"
+
+
 def test_the_watch_sees(tmp_path, root):
     """Each kind of fault is one."""
     kinds: dict[str, list[object]] = {
@@ -124,6 +177,7 @@ def test_the_watch_sees(tmp_path, root):
         "reads": ["open", str(tmp_path / "x"), "r", os.O_RDONLY],
         "os.remove": ["os.remove", str(tmp_path / "x"), -1],
         "imports": ["import", "yaml", str(tmp_path / "yaml.py"), "", ""],
+        "compiles": ["compile", "None", str(tmp_path / "yaml.py")],
         "executes": ["exec", f'<code object <module> at 0x1, file "{tmp_path}/yaml.py", line 1>'],
     }
     for start, event in kinds.items():

@@ -142,6 +142,31 @@ def test_a_full_disk_under_the_output(environment, slow_steps, tmp_path, format_
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
 
 
+@pytest.mark.parametrize("arguments", [
+    ("report", "bundle", "FACTS", "-o", "OUT"), ("inspect", "FACTS", "--save-facts", "OUT"),
+    ("baseline", "write", "--facts", "FACTS", "-o", "OUT"),
+    ("probe", "environment", "-o", "OUT")], ids=lambda words: "-".join(words[:2]))  # fmt: skip
+def test_a_full_disk_under_other_files(environment, slow_steps, tmp_path, arguments):
+    """Packets, saved facts, baselines: the old one stays until the new one is whole."""
+    out = tmp_path / "out"
+    out.write_text("old")
+    names = {"FACTS": slow_steps, "OUT": out}
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    command = [*COMMAND, *(str(names.get(word, word)) for word in arguments)]
+    small = environment | {"MODELMEDIC_CACHE": ""}
+    done = subprocess.run(command, env=small, capture_output=True, preexec_fn=limit, timeout=100,
+                          check=False)  # fmt: skip
+    said = (done.stdout + done.stderr).decode()
+    assert done.returncode == 2 and "MM320" in said, said
+    assert "Traceback" not in said
+    assert out.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def test_no_room_for_the_cache(environment, slow_steps, tmp_path, diagnose):
     def limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

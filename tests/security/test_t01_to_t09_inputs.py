@@ -19,6 +19,7 @@ import pytest
 from modelmedic.engine.interfaces.inspection import gather
 from modelmedic.facts import ModelMedicError, strict_yaml
 from modelmedic.facts.fact_file import parse_facts
+from modelmedic.facts.regular_files import NotRegularError, open_regular
 from modelmedic.probes import load_probe
 
 FULL = 300.0  # MiB; the command alone takes some 60
@@ -188,6 +189,17 @@ def test_t06_a_packed_log_of_zeros(tmp_path, peak_of, packed):
     assert peak < FULL
 
 
+def test_t06_a_packed_log_ends_at_its_ratio(tmp_path, vocabulary, monkeypatch):
+    """Here with a smaller bound below which the ratio does not count."""
+    monkeypatch.setattr("modelmedic.probes.log_files.FREE", 1 << 20)
+    line = b"2026-01-01 10:00:00 INFO step\n"
+    (tmp_path / "job.log.gz").write_bytes(gzip.compress(line * 300_000))
+    bomb = load_probe("logs")(tmp_path / "job.log.gz", vocabulary)
+    assert "MM495" in codes(bomb.problems)
+    (tmp_path / "own.log").write_bytes(line * 300_000)
+    assert "MM495" not in codes(load_probe("logs")(tmp_path / "own.log", vocabulary).problems)
+
+
 def test_t07_pickles_under_every_name(tmp_path, vocabulary, trap, diagnose):
     """Told by content: what a name promises counts for nothing."""
     pickled = pickle.dumps(trap)
@@ -298,6 +310,21 @@ def test_t08_what_is_no_file(tmp_path, diagnose, kind, root, monkeypatch):
     assert diagnose("--facts", folder / "facts.json").code == 2
 
 
+def test_t08_only_regular_files_are_opened(tmp_path, diagnose):
+    """What counts is what was opened; a link to a file is that file."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("file")
+    for name in ("pipe", "device", "."):
+        with pytest.raises(NotRegularError):
+            open_regular(tmp_path / name)
+        answer = diagnose("--facts", tmp_path / name)
+        assert (answer.code, answer.err[:5]) == (2, "MM102"), answer.err
+    with open_regular(tmp_path / "link") as file:
+        assert file.read() == b"x"
+
+
 def test_t08_truncation_is_said_and_proves_nothing(tmp_path, vocabulary, doctor):
     """What was cut off is a problem of the report, and the absence of what may stand there
     clears nobody."""
@@ -312,6 +339,23 @@ def test_t08_truncation_is_said_and_proves_nothing(tmp_path, vocabulary, doctor)
     report = doctor.diagnose(cut.facts, cut.problems)
     assert [problem.code for problem in report.errors] == ["MM494"]
     assert not report.diagnoses and not report.ruled_out
+
+
+def test_t08_what_is_cut_off_clears_nobody(tmp_path, vocabulary, doctor):
+    """Lines that clear a cause do so only where the whole log was read: the rest may say else."""
+    passed = vocabulary.fact("log_event", event="renderer-parity-pass")
+    lines = b"".join(b"2026-01-01 10:00:01 INFO %d\n" % (n * n) for n in range(200_000))
+
+    def report(name, content):
+        (tmp_path / name).write_bytes(content)
+        read = load_probe("logs")(tmp_path / name, vocabulary)
+        return doctor.diagnose([passed, *read.facts], read.problems)
+
+    whole = report("whole.log.gz", gzip.compress(lines))
+    assert "tinker.renderer.wrong-renderer" in {out.id for out in whole.ruled_out}
+    cut = report("cut.log.gz", gzip.compress(lines)[:-3_000])
+    assert not cut.ruled_out and not cut.diagnoses
+    assert [problem.code for problem in cut.errors] == ["MM494"]
 
 
 @pytest.mark.parametrize(
