@@ -4,6 +4,7 @@
 #   WITHOUT_DURABLE=1      install without durable-rules (no C compiler here): reference evaluator
 #   WITH_HEAVY=1           add torch, transformers and the Tinker SDK for the tests marked heavy
 #   ARGS="-k tree -x"      more arguments for pytest
+#   FUZZ_SECONDS=60        how long `make fuzz` tries each target; TARGETS="facts yaml" names some
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -17,6 +18,8 @@ PYTHON ?= python3
 WITHOUT_DURABLE ?=
 WITH_HEAVY ?=
 ARGS ?=
+FUZZ_SECONDS ?= 600
+TARGETS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,7 +28,7 @@ RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev $(if $(WITH_HEAVY),$(VENV)/.installed-heavy)
 EXAMPLE := facts/examples/slow_steps.json
 
-.PHONY: help setup dev demo test quick lint fix types arch kb pages check bench wheel smoke clean
+.PHONY: help setup dev demo test quick lint fix types arch kb pages check bench speed fuzz wheel smoke clean
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -124,8 +127,17 @@ pages: $(DEV) ## what is made from the models: reference, lint codes, schemas fo
 
 check: lint types arch kb smoke test ## everything that CI runs
 
-bench: $(DEV) ## the measurements
-	$(BIN)/pytest -m bench -s $(ARGS)
+bench: $(DEV) ## all measurements; hours, with a million records
+	$(BIN)/pytest -m bench -s tests/benchmarks/bench_*.py $(ARGS)
+
+speed: $(DEV) ## speed against other engines and against its goals (about six minutes)
+	@$(PIP) install -c constraints-dev.txt clipspy zen-engine
+	$(BIN)/python tests/benchmarks $(ARGS)
+
+# Led by coverage where atheris can be installed (CPython on Linux and macOS), else by chance.
+fuzz: $(DEV) ## broken inputs for every loader, ten minutes each
+	@by=--atheris; $(PIP) install -c constraints-dev.txt atheris || by=; \
+	  $(BIN)/python tests/security/fuzz/fuzz.py $(TARGETS) --seconds $(FUZZ_SECONDS) $$by
 
 wheel: $(DEV) ## build dist/modelmedic-*.whl
 	rm -rf dist

@@ -21,6 +21,7 @@ MAX_TRIED = 20_000
 MAX_FAILING = 20
 
 Bindings = Mapping[str, Value]
+_UNBOUND: Bindings = {}
 Stated = tuple[Fact, Values]
 
 
@@ -44,10 +45,14 @@ class Evaluator:
 
     def _bearing_out(self, signal: Signal) -> Sequence[Stated]:
         """The facts behind a signal, in canonical order."""
-        if signal not in self._sorted:
-            found = self._memory.matches.get(signal, ())
-            self._sorted[signal] = _canonical([(f, v) for f, v in found if isinstance(f, Fact)])
-        return self._sorted[signal]
+        found = self._memory.matches.get(signal)
+        if found is None:
+            return ()
+        known = self._sorted.get(signal)
+        if known is None:
+            stated = [(f, v) for f, v in found if isinstance(f, Fact)]
+            known = self._sorted[signal] = _canonical(stated)
+        return known
 
     def supported_rules(self) -> Mapping[int, int]:
         """For each rule with a positive literal that some fact bears out: how many it has."""
@@ -91,6 +96,13 @@ class Evaluator:
     def judge_rule(self, rule: Rule, binding: Bindings) -> tuple[Judgement, ...]:
         """Every literal of a rule under one binding."""
         return tuple(self.judge(literal, binding) for literal in rule.literals)
+
+    def contradicts(self, rule: Rule) -> bool:
+        """Whether a condition fails whatever the rule is bound to."""
+        return any(
+            not literal.joins and self.judge(literal, _UNBOUND).truth is False
+            for literal in rule.literals
+        )
 
     def best_bindings(self, rule: Rule) -> Iterator[Bindings]:
         """Bindings of the rule's variables by facts that pass, with gaps where none does. Those

@@ -121,6 +121,8 @@ class Hypotheses:
             ]
             if not wanted or rule.form == "tree" or 2 * borne_out < len(rule.waits):
                 continue
+            if self._why_not.hopeless(rule):
+                continue
             way = self._why_not.best_way(rule)
             for name in wanted:
                 nearer = name not in nearest or way.cost() < nearest[name].cost()

@@ -85,6 +85,10 @@ class WhyNot:
             self._best[rule.id] = best
         return best
 
+    def hopeless(self, rule: Rule) -> bool:
+        """Whether known facts contradict every way to fire the rule: quicker than its best way."""
+        return self._evaluator.contradicts(rule)
+
     def pattern(self, literal: Literal_) -> Pattern:
         """The pattern that a literal is about."""
         number = literal.pattern

@@ -27,10 +27,10 @@ class AsyncDiagnoser:
         self.doctor = doctor
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="modelmedic")
 
-    async def diagnose(self, facts: Iterable[Fact]) -> Report:
+    async def diagnose(self, facts: Iterable[Fact], *, plan: bool = True) -> Report:
         """The report on a set of facts."""
         known = tuple(facts)
-        return await self._run(lambda: self.doctor.diagnose(known))
+        return await self._run(lambda: self.doctor.diagnose(known, plan=plan))
 
     async def screen(self, items: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
         """The findings on facts in flat JSON form."""

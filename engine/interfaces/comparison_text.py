@@ -69,9 +69,11 @@ def replay_lines(plain: Mapping[str, Any]) -> Iterator[Line]:
     found: Iterable[Mapping[str, Any]] = plain["differences"]
     wrong = [d for d in found if d["counts"]]
     other = [d for d in found if not d["counts"]]
-    verdict = "The report holds" if plain["holds"] else "The report does not hold"
-    yield Line(f"{verdict}: its facts, derived anew.", style="good" if plain["holds"] else "error")
-    for heading, part in (("What differs:", wrong), ("Not of the conclusions:", other)):
+    if plain["holds"]:
+        yield Line("The report holds: its own facts lead to the same conclusions.", style="good")
+    else:
+        yield Line("The report does not hold: its own facts lead elsewhere.", style="error")
+    for heading, part in (("What differs:", wrong), ("Differs, but for no conclusion:", other)):
         if part:
             yield Line()
             yield Line(heading, style="heading")

@@ -156,7 +156,9 @@ def _refuse(error: UnsafeOutputError) -> int:
 
 def _crash(arguments: list[str], error: Exception) -> int:
     """A bug of ours: one line for people, the traceback only on demand."""
-    what = f"internal error: {type(error).__name__}: {str(error)[:200]}"
+    from ...facts.redaction.masking import cut
+
+    what = f"internal error: {type(error).__name__}: {cut(str(error), 200)}"
     hint = "this is a bug of ModelMedic; run again with --debug and report the output"
     if "--debug" in arguments:
         _show_traceback(error)

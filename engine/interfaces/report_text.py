@@ -10,7 +10,10 @@ from .accepted_text import accepted_lines
 from .layout import Line
 from .overlay_text import overlay_text
 from .port_stages import Port, port_of, stage_lines
+from .repeated_messages import MAX_QUOTES, by_meaning
 from .safe_text import one_line
+
+MAX_QUOTE = 300
 
 _RISK = {"none": "no risk", "rerun": "costs a rerun", "data-loss": "can lose data"}
 _RETRY = {
@@ -19,6 +22,7 @@ _RETRY = {
     "safe-once": "Retrying once is safe.",
     "after-backoff": "Retry after a pause that grows.",
 }
+NO_FACTS = "Give it something to read, `diagnose inspect FOLDER`, or answer questions: `diagnose`."
 MAX_OPEN = 5
 MAX_PREMISE_FACTS = 4
 
@@ -40,6 +44,8 @@ def report_lines(report: Report, *, verbose: bool = False) -> Iterator[Line]:
     if port:
         yield from (*stage_lines(port), Line())
     yield Line(verdict(report, len(top), len(leads)), style="heading")
+    if not report.facts:
+        yield Line(NO_FACTS, 2)
     for problem in top:
         yield Line()
         yield from diagnosis_lines(problem, report, shown)
@@ -145,11 +151,15 @@ def message_lines(messages: Sequence[Message], total: int) -> Iterator[Line]:
         what = "this message" if total <= 1 else f"any of these {total} messages"
         yield Line(f"Unknown: no row of the error tables knows {what}.", style="heading")
         return
+    from ...facts.redaction.masking import cut
+
     yield Line("What it says:", style="heading")
-    for message in messages:
+    for message, texts in by_meaning(messages):
         yield Line(message.title, 2, mark="- ")
-        if message.text:
-            yield Line(message.text[:300], 4, "dim", mark="> ")
+        for text in texts[:MAX_QUOTES]:
+            yield Line(cut(text, MAX_QUOTE), 4, "dim", mark="> ")
+        if len(texts) > MAX_QUOTES:
+            yield Line(f"and {len(texts) - MAX_QUOTES} more of this kind", 4, "dim")
         if message.meaning:
             yield Line(message.meaning, 4)
         if message.fix:

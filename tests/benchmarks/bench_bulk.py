@@ -1,14 +1,16 @@
 """Very many records: speed over cores, flat memory, and what the job's own process can feed.
 
-    python tests/benchmarks/bench_bulk.py cores|memory|feed|ray|leak        or        make bench
+    python tests/benchmarks/bench_bulk.py cores|memory|kills|feed|ray|leak or     make bench
 
-BULK_RECORDS (1,000,000) and BULK_LEAK (1,000,000) make it shorter. The records are those of the
-stories of the knowledge, so what they cost is what real runs cost.
+BULK_RECORDS (1,000,000), BULK_LEAK (1,000,000) and BULK_KILLS (20) make it shorter; BULK_WORKERS
+says how many processes work on the memory and the kills. The records are those of the stories of
+the knowledge, so what they cost is what real runs cost.
 """
 
 import itertools
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -35,7 +37,10 @@ COMMAND = (sys.executable, "-m", "modelmedic.engine.interfaces.main", "bulk")
 MANY = int(os.environ.get("BULK_RECORDS", "1000000"))
 LEAK = int(os.environ.get("BULK_LEAK", "1000000"))
 PAIRS = int(os.environ.get("BULK_PAIRS", "7"))
-SHARES = (0.1, 0.5, 1.0)
+KILLS = int(os.environ.get("BULK_KILLS", "20"))
+WORKERS = os.environ.get("BULK_WORKERS", str(os.cpu_count() or 1))
+WAYS = ("screen_json", "diagnose")
+SHARES = (0.01, 0.1, 0.25, 0.5, 0.75, 1.0)
 
 
 def fact_sets() -> list[list[dict[str, Any]]]:
@@ -125,7 +130,7 @@ def test_memory() -> None:
         folder = Path(name)
         write_records(folder / "r.jsonl", MANY)
         begin = time.perf_counter()
-        run = [*COMMAND, "r.jsonl", "-o", "o.jsonl", "--checkpoint", "0.5"]
+        run = [*COMMAND, "r.jsonl", "-o", "o.jsonl", "--checkpoint", "0.5", "--workers", WORKERS]
         said = folder / "said"
         with said.open("wb") as err, subprocess.Popen(run, cwd=folder, stderr=err) as process:
             for share in SHARES:
@@ -157,6 +162,54 @@ def _memory_at(process: "subprocess.Popen[bytes]", journal: Path, records: int) 
             break
         time.sleep(0.25)
     return job, workers
+
+
+@pytest.mark.bench
+@pytest.mark.timeout(7200)
+def test_kills() -> None:
+    """Killed at random moments and begun again until it is done: the same bytes each time."""
+    chance = random.Random(1)
+    moments = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_records(folder / "r.jsonl", 20_000)
+        whole, _ = seconds(folder, "--workers", WORKERS, "--summary", "o.json")
+        wanted = taken_away(folder)
+        for _ in range(KILLS):
+            command = [*COMMAND, "r.jsonl", "-o", "o.jsonl", "--workers", WORKERS]
+            command += ["--summary", "o.json", "--checkpoint", "0.2"]
+            for _ in range(chance.choice((1, 1, 2, 3))):
+                with subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL) as process:
+                    time.sleep(chance.random() * whole)
+                    process.kill()
+                moments.append(noted(folder / "o.jsonl.journal"))
+            subprocess.run(command, cwd=folder, capture_output=True, check=True, timeout=3600)
+            assert taken_away(folder) == wanted
+    early = sum(moment == 0 for moment in moments)
+    late = sum(moment == 20_000 for moment in moments)
+    print(
+        f"\nbulk: 20,000 records, {KILLS} rounds, {len(moments)} times kill -9: {early} before the "
+        f"first note, {late} after the last, the others after {statistics.mean(moments):,.0f} "
+        "records in the mean; results, errors and summary the same bytes every time"
+    )
+
+
+def taken_away(folder: Path) -> list[bytes]:
+    """What a job left, and the folder as it was before."""
+    places = [folder / f"o{ending}" for ending in (".jsonl", ".jsonl.errors.jsonl", ".json")]
+    contents = [place.read_bytes() if place.exists() else b"" for place in places]
+    for place in folder.glob("o.*"):
+        place.unlink()
+    return contents
+
+
+def noted(journal: Path) -> int:
+    """How many records the journal vouches for; all, where the job was done."""
+    try:
+        state = json.loads(journal.read_bytes())["state"]
+    except FileNotFoundError:
+        return 20_000 if (journal.parent / "o.jsonl").exists() else 0
+    return int(state["tally"]["all"][0] + state["tally"]["refused"])
 
 
 @pytest.mark.bench
@@ -212,37 +265,36 @@ def test_ray() -> None:
 
 @pytest.mark.bench
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("how", ["screen", "diagnose"])
+@pytest.mark.parametrize("how", WAYS)
 def test_leak(how: str) -> None:
-    """Resident memory after 1,000,000 answers against that after 10,000."""
+    """Resident memory after 1,000,000 answers against that after 10,000, and on the way."""
     import gc
 
     doctor = Diagnoser.load()
-    vocabulary = doctor.base.vocabulary
-    sets = [facts for facts in fact_sets() if len(facts) <= 6]
-    given = [[vocabulary.trusted(f, Provenance("file")) for f in facts] for facts in sets]
-    sizes = {}
-    begin = time.process_time()
+    sets = fact_sets()
+    vocabulary, ask = doctor.base.vocabulary, getattr(doctor, how)
+    given: list[Any] = [json.dumps(facts).encode() for facts in sets]
+    if how == "diagnose":
+        given = [[vocabulary.trusted(f, Provenance("file")) for f in facts] for facts in sets]
+    sizes: dict[int, int] = {}
+    begin, marks = time.process_time(), {10_000, 30_000, 100_000, 300_000, LEAK}
     for number in range(1, LEAK + 1):
-        if how == "screen":
-            doctor.screen(sets[number % len(sets)])
-        else:
-            doctor.diagnose(given[number % len(given)])
-        if number in (10_000, LEAK):
+        ask(given[number % len(given)])
+        if number in marks:
             gc.collect()
             sizes[number] = rss_kb(os.getpid())
+            print(f"\nbulk: {how}: {sizes[number] / 1024:.1f} MiB after {number:,}", flush=True)
     rate = LEAK / (time.process_time() - begin)
-    print(
-        f"\nbulk: {how}: {sizes[10_000] / 1024:.1f} MiB after 10,000, {sizes[LEAK] / 1024:.1f} MiB "
-        f"after {LEAK:,}: {sizes[LEAK] / sizes[10_000] - 1:+.1%} ({rate:,.0f}/s)"
-    )
+    print(f"bulk: {how}: {sizes[LEAK] / sizes[10_000] - 1:+.1%} from 10,000 on ({rate:,.0f}/s)")
 
 
 if __name__ == "__main__":
-    chosen = sys.argv[1:] or ["cores", "memory", "feed", "ray", "leak"]
+    chosen = sys.argv[1:] or ["cores", "memory", "kills", "feed", "ray", "leak"]
     for each in chosen:
-        if each == "leak":
-            for way in ("screen", "diagnose"):
+        if each in WAYS:
+            test_leak(each)
+        elif each == "leak":
+            for way in WAYS:
                 test_leak(way)
         else:
             globals()[f"test_{each}"]()

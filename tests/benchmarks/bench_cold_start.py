@@ -1,10 +1,13 @@
 """Cold start: the command on the example against a bare interpreter, paired in one run.
 
-``make bench``, or ``python tests/benchmarks/bench_cold_start.py``; prints medians and ratios.
+``make bench``, or ``python tests/benchmarks/bench_cold_start.py [--json FILE]``; prints medians and
+ratios.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -63,5 +66,15 @@ def test_cold_start_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(medians) == 3
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    chosen = parser.parse_args()
+    medians = measure()
+    print(report(medians))
+    if chosen.json:
+        chosen.json.write_text(json.dumps(medians, indent=1) + "\n")
+
+
 if __name__ == "__main__":
-    print(report(measure()))
+    main()

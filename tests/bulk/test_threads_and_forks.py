@@ -19,7 +19,7 @@ from modelmedic.facts import Provenance
 
 THREADS = 16
 ROUNDS = 12
-KINDS = ("screen", "diagnose", "why_not", "what_if", "session")
+KINDS = ("screen", "screen_json", "diagnose", "why_not", "what_if", "session")
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +35,8 @@ def answer(doctor, kind, facts, others):
     change = [vocabulary.trusted(item, Provenance("file")) for item in others]
     if kind == "screen":
         said = doctor.screen(facts)
+    elif kind == "screen_json":
+        said = doctor.screen_json(json.dumps(facts).encode())
     elif kind == "diagnose":
         said = doctor.diagnose(made).plain()
     elif kind == "why_not":

@@ -46,13 +46,17 @@ def faults(events, root, writable=(), readable=()):
         elif event == "import" and isinstance(values[1], str) and values[1] not in ("", "None"):
             if not is_below(values[1], trusted):
                 yield f"imports {values}"
-        elif event == "compile" and isinstance(values[1], str):
-            if not values[1].startswith("<") and not is_below(values[1], trusted):
-                yield f"compiles {values[1]}"
-        elif event == "exec" and "<code object" in str(values[0]):
-            file = str(values[0]).partition('file "')[2].partition('"')[0]
+        elif event in ("compile", "exec"):
+            file = code_file(event, values)
             if file and not file.startswith("<") and not is_below(file, trusted):
-                yield f"executes {file}"
+                yield f"{event}s {file}"
+
+
+def code_file(event, values):
+    """Where code comes from, as far as it says."""
+    if event == "compile":
+        return values[1] if isinstance(values[1], str) else ""
+    return str(values[0]).partition('file "')[2].partition('"')[0]
 
 
 def is_below(path, folders):
@@ -178,7 +182,7 @@ def test_the_watch_sees(tmp_path, root):
         "os.remove": ["os.remove", str(tmp_path / "x"), -1],
         "imports": ["import", "yaml", str(tmp_path / "yaml.py"), "", ""],
         "compiles": ["compile", "None", str(tmp_path / "yaml.py")],
-        "executes": ["exec", f'<code object <module> at 0x1, file "{tmp_path}/yaml.py", line 1>'],
+        "execs": ["exec", f'<code object <module> at 0x1, file "{tmp_path}/yaml.py", line 1>'],
     }
     for start, event in kinds.items():
         (fault,) = faults([event], root)

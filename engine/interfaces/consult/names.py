@@ -199,4 +199,6 @@ def _quoted(value: object) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _MAX_VALUE else text[: _MAX_VALUE - 3] + "..."
+    from ....facts.redaction.masking import cut
+
+    return cut(text, _MAX_VALUE)

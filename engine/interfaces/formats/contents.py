@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ....facts import Fact
 from ...report import Candidate, Diagnosis, NextStep, Report
 from ..overlay_text import overlay_text
+from ..repeated_messages import Said, by_meaning
 from ..report_text import verdict
 
 ENVIRONMENT = ("python", "platform", "package", "env_var", "environment", "machine_difference")
@@ -25,6 +26,7 @@ class Contents(NamedTuple):
     """The parts of a report."""
 
     verdict: str
+    messages: tuple[Said, ...]
     causes: tuple[Diagnosis, ...]
     leads: tuple[Diagnosis, ...]
     explained: tuple[Diagnosis, ...]
@@ -35,6 +37,7 @@ class Contents(NamedTuple):
     titles: Mapping[str, str]
     facts: Mapping[str, str]
     sources: Mapping[str, str]
+    used: frozenset[str]
 
 
 def contents(report: Report) -> Contents:
@@ -45,6 +48,7 @@ def contents(report: Report) -> Contents:
     leads = tuple(d for d in roots if d.confidence == "possible")
     return Contents(
         verdict(report, len(causes), len(leads)),
+        by_meaning(report.messages),
         causes,
         leads,
         tuple(d for d in problems if d.explained_by),
@@ -55,7 +59,28 @@ def contents(report: Report) -> Contents:
         {d.id: d.title for d in report.diagnoses},
         {fact_id: str(fact) for fact_id, fact, _ in report.facts},
         {fact_id: source_of(fact) for fact_id, fact, _ in report.facts},
+        frozenset(_used(report)),
     )
+
+
+def _used(report: Report) -> Iterator[str]:
+    """The facts on which anything in the report rests."""
+    known = {fact_id: "" for fact_id, *_ in report.facts}
+    shown = [d.explanation["how"] for d in report.diagnoses]
+    for steps in (*shown, *(item.because for item in report.ruled_out)):
+        for step in steps:
+            yield from leaves(step, known)
+
+
+def leaves(step: Mapping[str, Any], facts: Mapping[str, str]) -> Sequence[str]:
+    """The facts at the bottom of a derivation, each once."""
+    found: dict[str, None] = {}
+    for premise in step["because"]:
+        for inner in premise.get("how", ()):
+            found.update(dict.fromkeys(leaves(inner, facts)))
+        if not premise.get("how"):
+            found.update(dict.fromkeys(fact for fact in premise["facts"] if fact in facts))
+    return list(found)
 
 
 def cheapest(report: Report, candidate: Candidate) -> NextStep | None:

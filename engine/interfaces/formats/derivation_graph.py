@@ -48,22 +48,25 @@ class Graph:
             because = "|".join(premise["condition"] for premise in step["because"])
             rule = self._node(f"rule {step['rule']} {text} {because}", "rule", text)
             self.edges[rule, target] = None
-            for premise in step["because"]:
-                self._premise(premise, rule)
+            bare = [p["condition"] for p in step["because"] if self._premise(p, rule)]
+            if bare:  # one box for all that holds without a fact, that is, for what is absent
+                text = "; ".join(bare)
+                self.edges[self._node(f"condition {text}", "condition", text), rule] = None
 
-    def _premise(self, premise: Mapping[str, Any], rule: str) -> None:
+    def _premise(self, premise: Mapping[str, Any], rule: str) -> bool:
+        """Draws what a premise rests on; whether that is nothing."""
         if premise.get("how"):
             self._steps(premise["how"], rule)
-            return
+            return False
         known = [fact for fact in premise["facts"] if fact in self._facts]
         for fact in known[:MAX_PREMISE_FACTS]:
             name = self._node(f"fact {fact}", "fact", f"{fact}: {self._facts[fact]}")
             self.edges[name, rule] = None
-        if len(known) > MAX_PREMISE_FACTS or not known:
-            more = f"and {len(known) - MAX_PREMISE_FACTS} more facts" if known else ""
-            text = more or premise["condition"]
-            name = self._node(f"condition {premise['condition']} {more}", "condition", text)
+        if len(known) > MAX_PREMISE_FACTS:
+            text = f"and {len(known) - MAX_PREMISE_FACTS} more facts"
+            name = self._node(f"more {premise['condition']} {text}", "condition", text)
             self.edges[name, rule] = None
+        return not known
 
     def _node(self, name: str, kind: str, text: str) -> str:
         self.nodes.setdefault(name, Node(name, kind, one_line(text)))

@@ -12,10 +12,11 @@ from ....facts.redaction import Redacted
 from ...report import Report
 from ..accepted_text import accepted_text
 from ..port_stages import port_of
-from ..report_text import MAX_PREMISE_FACTS
+from ..repeated_messages import MAX_QUOTES
+from ..report_text import MAX_PREMISE_FACTS, NO_FACTS
 from ..safe_text import safe
 from . import Document, Picture
-from .contents import Contents, contents, effort, knowledge_rows
+from .contents import Contents, contents, effort, knowledge_rows, leaves
 from .derivation_graph import derivation_svg
 from .text import redaction_note
 
@@ -48,7 +49,6 @@ def render(document: Redacted[Document], pictures: Sequence[Picture] = ()) -> st
         plots=_plots(report),
         pictures=pictures,
         note=redaction_note(document) if document.counts else "",
-        derived={fact_id for fact_id, _, derived in report.facts if derived},
     )
 
 
@@ -67,8 +67,11 @@ def _template() -> Template:
     environment.filters["effort"] = effort
     environment.filters["data_uri"] = _data_uri
     environment.filters["known_facts"] = _known_facts
+    environment.filters["leaves"] = leaves
     environment.globals["retry_words"] = _RETRY
     environment.globals["most_facts"] = MAX_PREMISE_FACTS
+    environment.globals["no_facts"] = NO_FACTS.replace("`", "")
+    environment.globals["most_quotes"] = MAX_QUOTES
     return environment.get_template("report.html.jinja")
 
 

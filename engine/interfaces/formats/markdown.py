@@ -12,9 +12,10 @@ from typing import Any
 
 from ....facts import Problem
 from ....facts.redaction import Redacted
-from ...report import Diagnosis, Message, NextStep, RuledOut
+from ...report import Diagnosis, NextStep, RuledOut
 from ..accepted_text import accepted_text
 from ..port_stages import Port, port_of
+from ..repeated_messages import MAX_QUOTES, Said
 from ..report_text import MAX_PREMISE_FACTS
 from ..safe_text import one_line, safe
 from . import Document
@@ -62,7 +63,7 @@ def _lines(document: Redacted[Document]) -> Iterator[str]:
     yield from (f"- {escaped(name)}: {code(text)}" for name, text in knowledge_rows(report))
     yield from (f"- Read {code(p)}: {escaped(what)}, {count} facts" for p, what, count in read)
     yield from _port(port_of(report))
-    yield from _messages(report.messages)
+    yield from _messages(parts.messages)
     for diagnosis in parts.causes:
         yield from _diagnosis(diagnosis, parts)
     if parts.leads:
@@ -128,12 +129,15 @@ def _port(port: Port | None) -> Iterator[str]:
         yield from ("", f"Cleared: {code(port.cleared)}")
 
 
-def _messages(messages: Sequence[Message]) -> Iterator[str]:
+def _messages(messages: Sequence[Said]) -> Iterator[str]:
     if messages:
         yield from ("", "## What the messages say", "")
-    for m in messages:
+    for m, texts in messages:
         yield f"- {escaped(m.title)}"
-        yield from (f"  - {line}" for line in (code(m.text), escaped(m.meaning)) if line)
+        yield from (f"  - {code(text)}" for text in texts[:MAX_QUOTES])
+        if len(texts) > MAX_QUOTES:
+            yield f"  - and {len(texts) - MAX_QUOTES} more of this kind"
+        yield from (f"  - {line}" for line in (escaped(m.meaning),) if line)
         yield from (f"  - Fix: {escaped(m.fix)}" for _ in m.fix[:1])
 
 

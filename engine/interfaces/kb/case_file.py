@@ -5,12 +5,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
+
+from ....facts import Location, ModelMedicError, Problem
 
 _HEAD = "schema: modelmedic/tests/1\n"
 _WIDTH = 120
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./$@()<>+-]*( [A-Za-z0-9_./$@()<>=+-]+)*\Z")
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+
+
+def write_cases(path: Path, cases: Iterable[Mapping[str, Any]]) -> None:
+    """Write a new test file. Raises :class:`ModelMedicError` (MM320) where that fails."""
+    note = "Each case was found by trying; it expects what the entry did then."
+    try:
+        path.write_text(test_file(cases, note), encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        hint = "name a file in a folder that you may write to"
+        problem = Problem("MM320", f"cannot write: {reason}", Location(str(path)), hint)
+        raise ModelMedicError(problem) from None
 
 
 def test_file(cases: Iterable[Mapping[str, Any]], note: str = "") -> str:

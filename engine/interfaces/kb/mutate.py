@@ -6,25 +6,34 @@ import multiprocessing
 import os
 import random
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ....facts import Fact, ModelMedicError, Problem
-from .. import output
-from ..layout import Line
+from ....facts import Fact, Location, ModelMedicError, Problem
+from .case_file import write_cases
 from .group import DEBUG, FORMAT, OVERLAYS, built_knowledge, kb
 
 if TYPE_CHECKING:
     from ...kb.build import Built
     from ...kb.mutation import Mutation, Verdict
 
+FEW = 200
+"""With fewer faults further processes do not pay: each compiles the knowledge first."""
 Task = tuple[str, tuple[int, ...]]
 """An entry, and the numbers of the faults that are tried."""
+
+
+class Tried(NamedTuple):
+    """What became of the faults of a task, and cases that are missing."""
+
+    verdicts: list[Verdict]
+    missing: list[Mapping[str, Any]]
+
 
 _worker: list[tuple[Mutation, Built]] = []
 
@@ -35,6 +44,12 @@ _worker: list[tuple[Mutation, Built]] = []
 @click.option("--seed", default=0, show_default=True, help="Which ones.")
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), help="Processes; default: one a core.")
 @click.option("--at-least", default=90.0, show_default=True, metavar="PERCENT")
+@click.option(
+    "--suggest",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write cases that would notice the others into a new test file, for you to judge.",
+)
 @OVERLAYS
 @FORMAT
 @DEBUG
@@ -44,12 +59,21 @@ def mutate(
     seed: int,
     jobs: int | None,
     at_least: float,
+    suggest: Path | None,
     overlays: Sequence[str],
     format_: str,
     debug: bool,
 ) -> int:
     """Put small faults into entries, one at a time, and count how many of them some test case
-    notices. Lists the others with the test that is missing. Exit 3 below the wanted share."""
+    notices. Lists the others with the test that is missing, or with the reason that a test file
+    gives under accepted_faults. Exit 3 below the wanted share, or where such a reason is stale.
+
+    What --suggest writes expects what the entry does today: read it before you keep it."""
+    from .mutation_report import report
+
+    if suggest is not None and suggest.exists():
+        hint = "name a new one; cases are never overwritten"
+        raise ModelMedicError(Problem("MM305", "the file exists", Location(str(suggest)), hint))
     _begin(tuple(overlays))
     mutation, built = _worker[0]
     if mutation.failing:
@@ -57,8 +81,12 @@ def mutate(
         raise ModelMedicError(Problem("MM308", message, None, "run `diagnose kb test` first"))
     tasks = list(_tasks(mutation, built, entries, sample, seed))
     cores = jobs or min(os.cpu_count() or 1, 8)
-    verdicts = list(_tried(tasks, cores, tuple(overlays)))
-    return _report(verdicts, at_least, format_)
+    found = list(_tried(tasks, cores, tuple(overlays), suggest is not None))
+    if suggest is not None:
+        write_cases(suggest, [case for tried in found for case in tried.missing])
+    verdicts = [verdict for tried in found for verdict in tried.verdicts]
+    whole = [name for name, _ in tasks] if sample is None else []
+    return report(verdicts, built.source, whole, at_least, format_)
 
 
 def _begin(overlays: tuple[str, ...]) -> None:
@@ -102,87 +130,45 @@ def _tasks(
     yield from ((name, tuple(sorted(places))) for name, places in sorted(picked.items()))
 
 
-def _tried(tasks: Sequence[Task], jobs: int, overlays: tuple[str, ...]) -> Iterator[Verdict]:
-    """The verdicts on all tasks, in their order."""
+def _tried(
+    tasks: Sequence[Task], jobs: int, overlays: tuple[str, ...], suggest: bool
+) -> Iterator[Tried]:
+    """What becomes of all tasks, in their order."""
     faults = sum(len(places) for _, places in tasks)
-    if jobs == 1 or faults < 200:
-        for task in tasks:
-            yield from _try(task)
+    if jobs == 1 or faults < FEW:
+        yield from _counted(tasks, map(partial(_try, suggest=suggest), tasks), faults)
         return
     spawning = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, spawning, _begin, (overlays,)) as pool:
-        done = 0
-        for (_, places), found in zip(tasks, pool.map(_try, tasks, chunksize=4), strict=True):
-            yield from found
-            done += len(places)
-            _progress(done, faults)
+        found = pool.map(partial(_try, suggest=suggest), tasks, chunksize=4)
+        yield from _counted(tasks, found, faults)
 
 
-def _progress(done: int, faults: int) -> None:
-    if sys.stderr.isatty():
-        end = "\n" if done == faults else ""
-        sys.stderr.write(f"\r{done:,} of {faults:,} faults tried{end}")
+def _counted(tasks: Sequence[Task], found: Iterable[Tried], faults: int) -> Iterator[Tried]:
+    """The same, with progress on a terminal."""
+    done = 0
+    for (_, places), tried in zip(tasks, found, strict=True):
+        yield tried
+        done += len(places)
+        if sys.stderr.isatty():
+            end = "\n" if done == faults else ""
+            sys.stderr.write(f"\r{done:,} of {faults:,} faults tried{end}")
 
 
-def _try(task: Task) -> list[Verdict]:
+def _try(task: Task, *, suggest: bool) -> Tried:
     name, places = task
     mutation, built = _worker[0]
     item = next(item for item in built.source.items if item.id == name)
-    return list(mutation.verdicts(item, places))
+    verdicts = list(mutation.verdicts(item, places))
+    missing: list[Mapping[str, Any]] = []
+    if suggest:
+        from ...kb.mutation import Acceptances
 
-
-def _report(verdicts: Sequence[Verdict], at_least: float, format_: str) -> int:
-    from ...kb.mutation import Score
-
-    score = Score.of(verdicts)
-    share = 100 * score.share
-    if format_ == "json":
-        output.emit_json(_plain(verdicts, score, share))
-    else:
-        output.emit_text(_lines(verdicts, score, share))
-    return output.OK if share >= at_least else output.BAD_KNOWLEDGE
-
-
-def _plain(verdicts: Sequence[Verdict], score: Any, share: float) -> Mapping[str, Any]:
-    shown = [
-        {
-            "entry": v.entry,
-            "where": str(v.where),
-            "operator": v.operator,
-            "fault": v.what,
-            "outcome": v.outcome,
+        accepted = Acceptances(built.source)
+        numbers = {
+            place
+            for place, verdict in zip(places, verdicts, strict=True)
+            if verdict.outcome == "survived" and not accepted.reason(verdict)
         }
-        | ({"missing": v.missing} if v.missing else {})
-        for v in verdicts
-        if v.outcome in ("survived", "equivalent")
-    ]
-    counts = {name: getattr(score, name) for name in score._fields}
-    return {
-        "schema": "modelmedic/mutation/1",
-        **counts,
-        "score": round(share, 2),
-        "operators": {op: dict(found) for op, found in sorted(_by_operator(verdicts).items())},
-        "mutants": shown,
-    }
-
-
-def _lines(verdicts: Sequence[Verdict], score: Any, share: float) -> Iterable[Line]:
-    for v in verdicts:
-        if v.outcome == "survived":
-            yield Line(f"{v.where}: {v.operator}: {v.what}", mark="SURVIVED ", style="error")
-            yield Line(v.missing, 4, mark="missing: ")
-    for operator, found in sorted(_by_operator(verdicts).items()):
-        tried = found["killed"] + found["survived"]
-        yield Line(f"{operator:<20} {found['killed']:>6} of {tried:>6} noticed", keep=True)
-    tried = score.killed + score.survived
-    yield Line(
-        f"{score.killed:,} of {tried:,} faults noticed ({share:.1f} %); besides,"
-        f" {score.equivalent:,} change nothing and {score.invalid:,} do not compile"
-    )
-
-
-def _by_operator(verdicts: Iterable[Verdict]) -> Mapping[str, Counter[str]]:
-    found: dict[str, Counter[str]] = {}
-    for v in verdicts:
-        found.setdefault(v.operator, Counter())[v.outcome] += 1
-    return found
+        missing = [w.plain(name) for name, w in mutation.missing_tests(item, numbers)]
+    return Tried(verdicts, missing)

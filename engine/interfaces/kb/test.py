@@ -77,7 +77,7 @@ def _results(
 ) -> list[Result]:
     from ....probes.messages import read_messages
     from ...diagnoser import Diagnoser
-    from ...kb import entries as e
+    from ...kb.cases import Case
     from ...kb.casework import CaseRunner, Sample
     from ...knowledge_base import SHIPPED_KNOWLEDGE, KnowledgeBase
 
@@ -88,7 +88,7 @@ def _results(
 
     wanted = [path.removeprefix("./").removesuffix("/") for path in paths]
 
-    def only(path: str, part: e.Case | Sample) -> bool:
+    def only(path: str, part: Case | Sample) -> bool:
         named = not wanted or any(word in path for word in wanted)
         return named and (selected is None or selected(path, part))
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ....facts import Fact, Problem
+from ....facts.redaction.masking import cut
 from ...report import Message
 from ..formats.contents import source_of
 from ..safe_text import one_line
@@ -55,5 +56,4 @@ def of_problems(problems: Iterable[Problem]) -> Iterable[tuple[str, str, str]]:
 
 
 def _short(text: str) -> str:
-    shown = one_line(text[: MAX_TEXT * 2])
-    return shown if len(shown) <= MAX_TEXT else shown[: MAX_TEXT - 3] + "..."
+    return cut(one_line(text), MAX_TEXT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 from workload import Rule
@@ -38,8 +37,3 @@ def answer(rules: Mapping[int, Rule], firings: Sequence[Firing]) -> Answer:
         numbers = sorted({firing[0] for firing in diagnoses[name]})
         found[name] = {"rules": numbers, "evidence": sorted(evidence)}
     return found
-
-
-def as_text(found: Answer) -> str:
-    """The answer as it leaves the engine."""
-    return json.dumps(found, separators=(",", ":"))

@@ -5,11 +5,12 @@ The documented use (``template.assert_fact``) is an order of magnitude slower, s
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import Any
 
+import json_text
 from answers import Answer, answer
-from workload import KINDS, Row, Rule
+from workload import KINDS, Rule
 
 _TEMPLATES = [
     *(
@@ -33,8 +34,8 @@ class ClipsPeer:
 
         self.rules = {rule.number: rule for rule in rules}
         self._environment = clips.Environment()
-        for text in _TEMPLATES:
-            self._environment.build(text)
+        for template in _TEMPLATES:
+            self._environment.build(template)
         for rule in rules:
             self._environment.build(_defrule(rule))
         self._lib, self._ffi = lib, ffi
@@ -42,26 +43,39 @@ class ClipsPeer:
         self._builders = {kind: lib.CreateFactBuilder(self._env, kind.encode()) for kind in KINDS}
         self._value = ffi.new("CLIPSValue *")
         self._fired = lib.FindDeftemplate(self._env, b"fired")
-        self._bytes: dict[str, bytes] = {}
+        self._bytes = _Encoded()
 
-    def diagnose(self, rows: Sequence[Row]) -> Answer:
+    def respond(self, data: bytes) -> bytes:
+        rows = json_text.read(data)
         lib, env, value = self._lib, self._env, self._value
-        put, builders = lib.FBPutSlot, self._builders
+        put, builders, encoded = lib.FBPutSlot, self._builders, self._bytes
         lib.Reset(env)
-        positions: dict[int, int] = {}
-        for position, row in enumerate(rows):
-            builder = builders[row["kind"]]
-            value.lexemeValue = lib.CreateString(env, self._encoded(str(row["name"])))
+        fact = 0
+        for row in rows:
+            builder = builders[row.kind]
+            value.lexemeValue = lib.CreateString(env, encoded[row.name])
             put(builder, b"name", value)
-            value.integerValue = lib.CreateInteger(env, row["group"])
+            value.integerValue = lib.CreateInteger(env, row.group)
             put(builder, b"group", value)
-            value.integerValue = lib.CreateInteger(env, row["level"])
+            value.integerValue = lib.CreateInteger(env, row.level)
             put(builder, b"level", value)
-            positions[lib.FactIndex(lib.FBAssert(builder))] = position
+            fact = lib.FBAssert(builder)
+        # Nothing ran in between, so facts are numbered in their order.
+        first = lib.FactIndex(fact) - len(rows) + 1 if rows else 0
         lib.Run(env, -1)
-        return answer(self.rules, self._firings(positions))
+        return json_text.write(answer(self.rules, self._firings(first)))
 
-    def _firings(self, positions: dict[int, int]) -> list[tuple[int, int, list[int]]]:
+    def understood(self, said: bytes) -> Answer:
+        found: Answer = json.loads(said)
+        return found
+
+    def close(self) -> None:
+        """What C still holds would be told of at the end of the program."""
+        for builder in self._builders.values():
+            self._lib.FBDispose(builder)
+        self._builders = {}
+
+    def _firings(self, base: int) -> list[tuple[int, int, list[int]]]:
         lib, value, null = self._lib, self._value, self._ffi.NULL
         found = []
         fact = lib.GetNextFactInTemplate(self._fired, null)
@@ -73,16 +87,18 @@ class ClipsPeer:
             lib.GetFactSlot(fact, b"facts", value)
             items = value.multifieldValue
             first = items.contents + 0  # a pointer: the array is declared with one item
-            indexes = [first[i].integerValue.contents for i in range(items.length)]
-            found.append((rule, group, [positions[index] for index in indexes]))
+            places = [first[i].integerValue.contents - base for i in range(items.length)]
+            found.append((rule, group, places))
             fact = lib.GetNextFactInTemplate(self._fired, fact)
         return found
 
-    def _encoded(self, text: str) -> bytes:
-        known = self._bytes.get(text)
-        if known is None:
-            known = self._bytes[text] = text.encode()
-        return known
+
+class _Encoded(dict[str, bytes]):
+    """Names as C takes them, each encoded once."""
+
+    def __missing__(self, name: str) -> bytes:
+        found = self[name] = name.encode()
+        return found
 
 
 def _defrule(rule: Rule) -> str:
@@ -104,12 +120,3 @@ def _defrule(rule: Rule) -> str:
         actions.append(f"(assert (sign (name {rule.sign}) (group ?g)))")
     last = " (declare (salience -10))" if rule.absent else ""
     return f"(defrule r{rule.number}{last} {' '.join(parts)} => {' '.join(actions)})"
-
-
-def load(rules: Sequence[Rule]) -> Any:
-    """The peer, or None where clipspy is not installed."""
-    try:
-        import clips  # noqa: F401
-    except ImportError:
-        return None
-    return ClipsPeer(rules)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
+import json_text
 from answers import Answer, Firing, answer
-from workload import Row, Rule
+from workload import Rule
 
 
 class NaivePeer:
@@ -18,10 +21,11 @@ class NaivePeer:
         self._first = [rule for rule in rules if not rule.absent]
         self._last = [rule for rule in rules if rule.absent]
 
-    def diagnose(self, rows: Sequence[Row]) -> Answer:
+    def respond(self, data: bytes) -> bytes:
+        rows = json_text.read(data)
         index: dict[tuple[object, object], list[int]] = {}
         for position, row in enumerate(rows):
-            index.setdefault((row["kind"], row["name"]), []).append(position)
+            index.setdefault((row.kind, row.name), []).append(position)
         signs: dict[str, set[int]] = {}
         fired: dict[tuple[int, int, tuple[int, ...]], None] = {}
         for stratum in (self._first, self._last):
@@ -31,12 +35,19 @@ class NaivePeer:
                 for rule in stratum:
                     self._try(rule, rows, index, signs, fired)
         firings: list[Firing] = list(fired)
-        return answer(self.rules, firings)
+        return json_text.write(answer(self.rules, firings))
+
+    def understood(self, said: bytes) -> Answer:
+        found: Answer = json.loads(said)
+        return found
+
+    def close(self) -> None:
+        """Nothing to do."""
 
     def _try(
         self,
         rule: Rule,
-        rows: Sequence[Row],
+        rows: Sequence[Any],
         index: dict[tuple[object, object], list[int]],
         signs: dict[str, set[int]],
         fired: dict[tuple[int, int, tuple[int, ...]], None],
@@ -45,11 +56,11 @@ class NaivePeer:
         for premise in rule.premises:
             found = index.get((premise.kind, premise.name), ())
             matches = [
-                (rows[p]["group"] if premise.joined else group, (*positions, p))
+                (rows[p].group if premise.joined else group, (*positions, p))
                 for group, positions in matches
                 for p in found
-                if not premise.joined or group is None or rows[p]["group"] == group
-                if premise.at_least is None or int(rows[p]["level"]) >= premise.at_least
+                if not premise.joined or group is None or rows[p].group == group
+                if premise.at_least is None or rows[p].level >= premise.at_least
             ]
             if not matches:
                 return

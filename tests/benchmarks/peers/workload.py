@@ -78,21 +78,28 @@ def make_rules(count: int, popular: bool = False, seed: int = 7) -> list[Rule]:
     return rules
 
 
-def make_session(rules: list[Rule], seed: int, popular: bool = False) -> list[Row]:
-    """60 facts: those that let some rules fire, some that nearly do, and noise."""
+def make_session(
+    rules: list[Rule], seed: int, popular: bool = False, facts: int = FACTS, dense: float = 1.0
+) -> list[Row]:
+    """60 facts: those that let some rules fire, some that nearly do, and noise. Of more facts each
+    of these has its share, and there are so many more groups that a group stays as large as it was.
+    ``dense`` makes the share of noise larger, where it is less than one."""
     draw = random.Random(seed)
     makers = {rule.sign: rule for rule in rules if rule.sign}
     rows: list[Row] = []
-    for group in range(PLANTED):
+    for group in range(round(facts * dense * PLANTED / FACTS)):
         _support(draw.choice(rules), group, makers, rows)
-    while len(rows) < RELEVANT:
+    first, last = facts * 5 // 6, facts * 3 // 2
+    while len(rows) < facts * dense * RELEVANT / FACTS:
         premise = draw.choice(rules).premises[0]
-        rows.append(_row(premise.kind, premise.name, draw.randrange(50, 90), draw.randrange(100)))
+        rows.append(
+            _row(premise.kind, premise.name, draw.randrange(first, last), draw.randrange(100))
+        )
     if popular:
         rows.append(_row("k0", POPULAR, 0, 1))
-    while len(rows) < FACTS:
+    while len(rows) < facts:
         name = f"other{draw.randrange(10_000)}"
-        rows.append(_row(draw.choice(KINDS), name, draw.randrange(90), draw.randrange(100)))
+        rows.append(_row(draw.choice(KINDS), name, draw.randrange(last), draw.randrange(100)))
     unique = list({tuple(row.items()): row for row in rows}.values())
     draw.shuffle(unique)
     return unique
