@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ..facts.kinds import Vocabulary
 from ..facts.problems import Location, ModelMedicError, Problem
+from ..facts.redaction.masking import cut
 from ..facts.regular_files import NotRegularError, open_regular
 from .outcome import Outcome
 
@@ -132,7 +133,7 @@ def gather_unit(unit: Unit, vocabulary: Vocabulary) -> Outcome:
         return Outcome(problems=error.problems)
     except Exception as error:  # noqa: BLE001 - one bad file must not cost the others
         message = f"reading the {unit.artefact.title} failed: {type(error).__name__}: {error}"
-        return Outcome(problems=(Problem("MM405", message[:400], where, "report this"),))
+        return Outcome(problems=(Problem("MM405", cut(message, 400), where, "report this"),))
     return outcome
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ..facts.problems import excerpt
+
 ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
 _PARTS = {"text": "text", "image": "image", "audio": "audio", "thinking": "thinking"}
 _FILLED = re.compile(r"<think(?:ing)?>\s*(?!\s|</think)")
@@ -167,5 +169,5 @@ def _kind(value: Any) -> str:
 
 def _names(values: list[Any]) -> str:
     """Role names or keys, shortened: they are structure, but nothing forces them to be."""
-    shown = [ascii(value)[:40] if isinstance(value, str) else "missing" for value in values[:8]]
+    shown = [excerpt(value, 40) if isinstance(value, str) else "missing" for value in values[:8]]
     return ", ".join(dict.fromkeys(shown)) or "none"

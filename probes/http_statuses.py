@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ..facts.redaction.masking import cut
+
 _NUMBER = re.compile(r"(?<![\w.-])[2-5]\d\d(?!\w|\.\d)")
 _BEFORE = (
     "error code: ", "http/1.1 ", "http/1.0 ", "http/2 ", "http/2.0 ", "http/3 ", "http ",
@@ -90,4 +92,4 @@ def _body(text: str, end: int) -> str:
             break
         if depth == 0:
             break
-    return rest[:_MAX_BODY]
+    return cut(rest, _MAX_BODY)

@@ -15,7 +15,7 @@ from .log_files import MAX_LINE, Piece
 from .log_filter import TRACEBACK, WORD, key_of, log_filter
 from .message_scan import Message, begins_message, scan_first
 from .plain_text import Line, plain_text
-from .redaction import SessionNames, without_keys
+from .redaction import SessionNames, without_keys, without_rest
 from .tracebacks import starts_traceback
 
 BACK = 64 << 10
@@ -217,7 +217,8 @@ class Tally:
             end = self._text.find(b"\n", at) + 1
             text = _decode(self._text[at : min(end, at + MAX_LINE)].rstrip(b"\n"))
             for part in self._clean(text):
-                lines.append(Line(number, part))
+                before = lines[-1].text if lines else ""
+                lines.append(Line(number, without_rest(part, before)))
                 ends.append(end)
             number += 1
             at = end

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 
 KEY_MARK = "<redacted>"
-# API keys and JWTs. The bare prefix, as in "must start with the 'tml-' prefix", is no key.
+# API keys and JWTs (the bare prefix, as in "must start with the 'tml-' prefix", is no key), and
+# where the line ends within one, what looks like its rest on the next line.
+_RUN = r"[ \t>|#*]{0,40}(?!\d{4}-\d\d)(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[\w.-]{8,}"
+_FIRST_RUN = re.compile(_RUN)
 _KEY = re.compile(
-    r"\btml-[\w.-]{4,}|\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}"
-    r"|(?<=[Bb]earer )(?=\S{0,200}[\dA-Z])[\w.~+/-]{8,}=*"
+    rf"(?:\btml-[\w.-]{{4,}}|\beyJ[\w-]{{8,}}(?:\.[\w-]*){{0,2}}"
+    rf"|(?<=[Bb]earer )(?=\S{{0,200}}[\dA-Z])[\w.~+/-]{{8,}}=*)(?:(?:\\n|\\?\r?\n){_RUN})?"
 )
 _URL_USER = re.compile(r"(?<=://)[^/@\s'\"]{1,200}@")
 # `session <id>`, `session ID: <id>`, `<id>:train:0`, `sessionless-<id>`; an id holds a digit and
@@ -26,6 +29,14 @@ def without_keys(text: str) -> str:
     if "tml-" in text or "eyJ" in text or "earer " in text:
         text = _KEY.sub(KEY_MARK, text)
     return _URL_USER.sub(KEY_MARK + "@", text) if "@" in text else text
+
+
+def without_rest(line: str, before: str) -> str:
+    """``line`` without what looks like the rest of the key that the line ``before`` it, cleaned,
+    ends with."""
+    if not before.endswith((KEY_MARK, KEY_MARK + "\\")):
+        return line
+    return _FIRST_RUN.sub(KEY_MARK, line, count=1) if _FIRST_RUN.match(line) else line
 
 
 class SessionNames:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from os import path
 from typing import Any, NamedTuple
 
+from ..facts.redaction.masking import cut
 from .http_statuses import Response, operation_of
 
 _TABLE = path.join(path.dirname(__file__), "data", "transcript_fields.json")
@@ -215,9 +216,9 @@ def _body(answer: dict[str, Any]) -> str:
     for name in ("json", "body", "text"):
         found = answer.get(name)
         if isinstance(found, str) and found:
-            return found[:_MAX_BODY]
+            return cut(found, _MAX_BODY)
         if isinstance(found, (dict, list)):
             import json
 
-            return json.dumps(found)[:_MAX_BODY]
+            return cut(json.dumps(found), _MAX_BODY)
     return ""

@@ -10,7 +10,7 @@ from ...facts import Fact, Location, ModelMedicError, Provenance, Vocabulary
 from ...facts.fact_file import read_facts
 from ..diagnoser import Diagnoser
 from ..ir import Literal_, Rule
-from . import entries as e
+from .cases import Case
 from .compiler import distinct
 from .forms import RuleDraft
 from .judge import Judge, inner_rules
@@ -51,7 +51,7 @@ class Sample:
         return self.item.where(self.part, self.index)
 
 
-Wanted = Callable[[str, e.Case | Sample], bool]
+Wanted = Callable[[str, Case | Sample], bool]
 """Whether a case or sample of a file is to be run."""
 
 
@@ -82,7 +82,7 @@ class CaseRunner:
             if only(sample.item.document.path, sample):
                 yield self.sample(sample)
 
-    def case(self, case: e.Case, where: Location) -> Result:
+    def case(self, case: Case, where: Location) -> Result:
         """One case."""
         try:
             facts = case_facts(case, self._doctor.base.vocabulary)
@@ -131,7 +131,7 @@ def samples(source: KnowledgeSource) -> Iterator[Sample]:
                     yield Sample(item, part, index, text)
 
 
-def case_facts(case: e.Case, vocabulary: Vocabulary) -> list[Fact]:
+def case_facts(case: Case, vocabulary: Vocabulary) -> list[Fact]:
     """The facts of a case. Raises :class:`ModelMedicError` if they break the vocabulary."""
     return [
         vocabulary.read(item, Location(f"facts[{n}]"), Provenance("test"))

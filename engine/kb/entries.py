@@ -1,4 +1,4 @@
-"""The five forms of knowledge and their tests, as they stand in YAML.
+"""The five forms of knowledge as they stand in YAML; their tests are in :mod:`.cases`.
 
 Diagnoses, rules, decision trees, error tables and classifications. Field descriptions here are the
 reference for maintainers; the JSON Schemas for editors come from these models.
@@ -6,25 +6,16 @@ reference for maintainers; the JSON Schemas for editors come from these models.
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from ...facts.strict_models import Strict
+from .cases import TestsFile
 from .conditions import Condition, Number, Pattern, Scalar, VersionEvent, Where
+from .ids import Id
 
-_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+\Z")
-
-
-def _check_id(value: str) -> str:
-    if not _ID.match(value):
-        raise ValueError("an id looks like 'tinker.env.some-name' (lower case, dots, hyphens)")
-    return value
-
-
-Id = Annotated[str, AfterValidator(_check_id)]
 Status = Literal["experimental", "stable", "deprecated"]
 Severity = Literal["blocker", "error", "warning", "info"]
 Strength = Literal["decisive", "strong", "weak"]
@@ -350,44 +341,6 @@ class ClassificationsFile(_File):
     schema_: Literal["modelmedic/classifications/1"] = Field(alias="schema")
     parameters: dict[str, Parameter] = {}
     classifications: list[Classification]
-
-
-class Expectation(Strict):
-    """What must come out. ``diagnoses`` is the exact set of concluded problems and findings."""
-
-    diagnoses: list[Id] | None = None
-    first: Id | None = None
-    concludes: list[Id] = Field([], description="At least these.")
-    silent: list[Id] = Field([], description="None of these.")
-    ruled_out: list[Id] = []
-    conflicting: list[Id] = []
-    derives: list[dict[str, Scalar]] = Field([], description="Derived facts, at least these.")
-
-
-class Case(Strict):
-    """One test case. ``entry`` says whose firing, silence or ignorance is shown."""
-
-    name: str
-    kind: Literal["fires", "silent", "unknown", "story"]
-    entry: Id | None = None
-    facts: list[dict[str, Any]]
-    expect: Expectation = Expectation()
-
-    @model_validator(mode="after")
-    def _entry(self) -> Case:
-        if self.kind != "story" and self.entry is None:
-            raise ValueError("a case that is not a story names its entry")
-        if self.kind == "story" and self.expect.diagnoses is None:
-            raise ValueError("a story expects the exact set of diagnoses")
-        return self
-
-
-class TestsFile(Strict):
-    """``modelmedic/tests/1``."""
-
-    schema_: Literal["modelmedic/tests/1"] = Field(alias="schema")
-    note: str = ""
-    cases: list[Case]
 
 
 FILES: dict[str, type[Strict]] = {

@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from ...facts import Fact
 from ..diagnoser import Consultation, Diagnoser
-from ..findings import concluded_facts, findings
+from ..findings import concluded_facts, confidence, findings
 from ..inference.derivation import Firing
 from ..ir import Literal_, Rule
 from ..why_not import Gap, Way
-from . import entries as e
+from .cases import Case, Expectation
 from .source import KnowledgeSource
 
 Place = Callable[[Rule, Literal_], str]
@@ -28,7 +28,7 @@ class Judge:
         inner: Collection[str],
         place: Place = lambda rule, literal: "",
     ) -> None:
-        self._doctor = doctor
+        self.doctor = doctor
         self._place = place
         self._diagnoses = doctor.base.catalogue["diagnoses"]
         self._rules: dict[str, list[int]] = {}
@@ -36,12 +36,12 @@ class Judge:
             if rule.id.partition("#")[0] not in inner:
                 self._rules.setdefault(rule.entry, []).append(index)
 
-    def case(self, case: e.Case, facts: Sequence[Fact]) -> Iterator[str]:
+    def case(self, case: Case, facts: Sequence[Fact]) -> Iterator[str]:
         """What is wrong with the outcome of a case on its facts."""
-        consultation = self._doctor.consult(facts)
+        consultation = self.doctor.consult(facts)
         yield from self.outcome(case, consultation)
 
-    def outcome(self, case: e.Case, consultation: Consultation) -> Iterator[str]:
+    def outcome(self, case: Case, consultation: Consultation) -> Iterator[str]:
         """The same for facts that have been consulted about."""
         if case.entry is not None:
             yield from self._entry(case, case.entry, consultation)
@@ -49,10 +49,10 @@ class Judge:
 
     def sample(self, row: str, facts: Sequence[Fact], wanted: bool) -> Iterator[str]:
         """What is wrong if the row of an error table should match the facts of a text, or not."""
-        consultation = self._doctor.consult(facts)
+        consultation = self.doctor.consult(facts)
         literals = [
             (rule, literal)
-            for rule in map(self._doctor.base.program.rules.__getitem__, self._rules.get(row, ()))
+            for rule in map(self.doctor.base.program.rules.__getitem__, self._rules.get(row, ()))
             for literal in rule.literals
             if literal.alias in ("m", "r")
         ]
@@ -71,7 +71,7 @@ class Judge:
         )
         yield f"the row {verb} (the text is read as: {read}){condition}"
 
-    def _entry(self, case: e.Case, entry: str, consultation: Consultation) -> Iterator[str]:
+    def _entry(self, case: Case, entry: str, consultation: Consultation) -> Iterator[str]:
         fired = self.fires(entry, consultation)
         if case.kind == "fires" and not fired:
             yield f"{entry} does not fire{self._nearest(entry, consultation)}"
@@ -94,7 +94,7 @@ class Judge:
     def _ways(self, entry: str, consultation: Consultation) -> list[Way]:
         if entry in self._diagnoses:
             return consultation.why_not.ways(entry)
-        rules = [self._doctor.base.program.rules[i] for i in self._rules.get(entry, ())]
+        rules = [self.doctor.base.program.rules[i] for i in self._rules.get(entry, ())]
         return [consultation.why_not.best_way(rule) for rule in rules]
 
     def _nearest(self, entry: str, consultation: Consultation) -> str:
@@ -109,7 +109,7 @@ class Judge:
         state = "contradicted" if gap.truth is False else "unknown"
         facts: Sequence[Fact] = gap.facts
         if not facts and gap.literal.mode != "aggregate":
-            kind = self._doctor.base.program.patterns[gap.literal.pattern].kind
+            kind = self.doctor.base.program.patterns[gap.literal.pattern].kind
             facts = [fact for fact in consultation.facts if fact.kind == kind]
             if not facts:
                 return self._leaf(state, rule, gap.literal, gap.text, f"no {kind}")
@@ -121,7 +121,7 @@ class Judge:
 
     def _because(self, entry: str, consultation: Consultation) -> str:
         """What the first rule that fires for an entry rests on."""
-        rules = self._doctor.base.program.rules
+        rules = self.doctor.base.program.rules
         firings: Iterable[Firing] = consultation.derivation.firings
         if entry in self._diagnoses:
             steps = consultation.explanations.steps(concluded_facts(consultation.facts)[0][entry])
@@ -140,7 +140,7 @@ class Judge:
             lines.append(f"\n{self._leaf('true', rule, judgement.literal, text, saw)}")
         return "".join(lines)
 
-    def _expectations(self, expect: e.Expectation, consultation: Consultation) -> Iterator[str]:
+    def _expectations(self, expect: Expectation, consultation: Consultation) -> Iterator[str]:
         holds, out = concluded_facts(consultation.facts)
         wanted = set(expect.concludes) | set(expect.diagnoses or ())
         for name in sorted(wanted - holds.keys()):
@@ -157,11 +157,26 @@ class Judge:
             if name not in holds or name not in out
         )
         yield from _underived(expect.derives, consultation.facts)
+        for unwanted in expect.absent:
+            there = [f for f in consultation.facts if unwanted.items() <= f.plain().items()]
+            yield from (f"{fact} is there, not expected" for fact in there)
+        yield from self._doubts(expect, holds, consultation)
         if expect.first is not None:
-            found = findings(self._doctor.base, consultation.facts, consultation.explanations)[0]
+            found = findings(self.doctor.base, consultation.facts, consultation.explanations)[0]
             first = found[0].id if found else "nothing"
             if first != expect.first:
                 yield f"first is {first}, not {expect.first}"
+
+    def _doubts(
+        self, expect: Expectation, holds: Mapping[str, Fact], consultation: Consultation
+    ) -> Iterator[str]:
+        for name, wanted in expect.confidence.items():
+            if name not in holds:
+                yield f"{name} is not concluded{self._nearest(name, consultation)}"
+                continue
+            found = confidence(consultation.explanations.steps(holds[name]))
+            if found != wanted:
+                yield f"{name} is {found}, not {wanted}{self._because(name, consultation)}"
 
 
 def inner_rules(source: KnowledgeSource) -> set[str]:

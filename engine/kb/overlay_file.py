@@ -9,7 +9,8 @@ from pydantic import AfterValidator, Field
 
 from ...facts.strict_models import Strict
 from .conditions import Condition
-from .entries import Id, Parameter
+from .entries import Parameter
+from .ids import Id
 
 SCHEMA = "modelmedic/overlay/1"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ...facts import Fact, ModelMedicError
-from . import entries as e
 from .build import Built
+from .cases import Case
 from .casework import Sample, case_facts
 from .reach import Reach, bits
 
@@ -39,19 +39,19 @@ class Selection:
             reached |= reach.of(draft)
         self._reached = {id(cases[place]) for place in bits(reached)}
 
-    def wants(self, file: str, part: e.Case | Sample) -> bool:
+    def wants(self, file: str, part: Case | Sample) -> bool:
         """Whether a case or sample of a file is to be run."""
         if isinstance(part, Sample):
             return part.item.id in self._rows
         return file in self._files or id(part) in self._reached or self._speaks_of(part)
 
-    def _speaks_of(self, case: e.Case) -> bool:
+    def _speaks_of(self, case: Case) -> bool:
         expect = case.expect
         named = {case.entry, expect.first, *expect.concludes, *expect.silent, *expect.ruled_out}
         return not self._named.isdisjoint(named | {*(expect.diagnoses or ()), *expect.conflicting})
 
 
-def _facts(case: e.Case, built: Built) -> list[Fact]:
+def _facts(case: Case, built: Built) -> list[Fact]:
     try:
         return case_facts(case, built.vocabulary)
     except ModelMedicError:

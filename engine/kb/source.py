@@ -10,7 +10,8 @@ from ...facts import ModelMedicError, Problem
 from ...facts.problems import Location, did_you_mean
 from ...facts.strict_models import Strict, check
 from ...facts.strict_yaml import Document, Read, load
-from .entries import FILES, Source, TestsFile
+from .cases import TestsFile
+from .entries import FILES, Source
 from .overlay_file import SCHEMA as OVERLAY
 from .overlay_file import OverlayFile
 

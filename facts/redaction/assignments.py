@@ -47,9 +47,11 @@ _ORDINARY = frozenset((
     "prompt", "changed", "given", "found", "used", "needed", "redacted", "hidden",
     "placeholder", "dummy", "test", "secret", "password", "token", "key", "credential",
     "credentials", "auto", "env", "environment", "keyring", "write", "read", "user", "admin",
-    "basic", "bearer", "digest", "negotiate",
+    "basic", "bearer", "digest", "negotiate", "pass", "passw", "passphrase", "cookie", "auth",
+    "authorization",
 ))  # fmt: skip
 _PLACEHOLDERS = ("your", "my-", "my_", "xxx", "***", "...", "…", "placeholder", "example", "insert")
+_NO_START = ("", *"<${%[*(,")
 _CODE = ("os.", "self.", "args.", "config.", "settings.", "cfg.", "secrets.", "env.", "options.")
 
 
@@ -68,7 +70,7 @@ def assigned_spans(text: str) -> Iterator[Span]:
             part = next((p for p in ("double", "single", "bare") if groups.get(p)), None)
             if part is None:
                 continue
-            name, value, start = groups["name"], groups[part], found.start(number[part])
+            name, value, start = groups["name"], groups[part].rstrip("`"), found.start(number[part])
             operator = text[found.end(number["name"]) : start]
             if part == "bare" and text[start + len(value) :][:1] in ("(", "["):
                 continue  # a call or a lookup
@@ -96,8 +98,13 @@ def _is_secret(name: str, value: str, certain: bool, quoted: bool, operator: str
     low = value.lower().strip()
     if len(low) < 4 or low in _ORDINARY or low.startswith(_PLACEHOLDERS) or len(set(low)) < 3:
         return False
-    if value[0] in "<${%[*(" or value.startswith(_CODE) or _is_lookup(name, value, quoted):
+    bare = value[6 * low.startswith("basic ") or 7 * low.startswith("bearer ") :]
+    if bare[:1] in _NO_START or value.startswith(_CODE) or _is_lookup(name, value, quoted):
         return False
+    if quoted and _is_name_or_title(name, value):
+        return False
+    if "]" in operator and value.isalpha():
+        return False  # `kinds[secret] = kind`
     if not certain:
         return _looks_random(value, 12 if _is_variable(name) else 16)
     if (not quoted and ":" in operator and "=" not in operator) or operator == " ":
@@ -122,9 +129,21 @@ def _is_lookup(name: str, value: str, quoted: bool) -> bool:
         return False
     if value.endswith("...") and len(value) < 12:
         return True  # "tml-..." in documentation
-    dotted = all(part.isidentifier() for part in value.split(".")) and "." in value
+    parts = value.split(".")
+    random = any("_" not in part and _looks_random(part, 12) for part in parts)
+    dotted = len(parts) > 1 and not random and all(part.isidentifier() for part in parts)
     words = any(w in value.lower() for w in ("key", "token", "secret", "passw", "credential"))
     return dotted or (value.isidentifier() and (words or value.lower() in name.lower()))
+
+
+def _is_name_or_title(name: str, value: str) -> bool:
+    """``("HF_TOKEN", "BASE_URL")``, ``["BaseCookie", "SimpleCookie"]``, ``{"API_KEY": "API key"}``:
+    what is spelled as names are, or, for a key, has a space in it."""
+    if " " in value:
+        return "key" in name.lower()
+    plain = value.isidentifier() and not any(map(str.isdigit, value))
+    camel = value[:1].isupper() and name[:1].isupper() and not name.isupper()
+    return plain and (value.isupper() or (camel and not value[1:].islower()))
 
 
 def _reads_like_prose(value: str) -> bool:

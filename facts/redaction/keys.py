@@ -70,6 +70,8 @@ FORMS = (
     Form(API_KEY, _START + r"(AIza[A-Za-z0-9_-]{30,})"),
     Form(API_KEY, _START + r"(wandb_v1_[A-Za-z0-9_-]{16,})"),
     Form(API_KEY, r"(?i)wandb[ .\w-]{0,40}(?:login|key)[^\n]{0,40}?\b([0-9a-f]{40})\b"),
+    # The same, cut short.
+    Form(API_KEY, r"(?i)wandb[ .\w-]{0,40}(?:login|key) ([0-9a-f]{12,39})(?:\.\.\.|…)"),
     Form(API_KEY, _START + r"(local-[0-9a-f]{40})\b"),
     Form(TOKEN, _START + r"(gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{20,})"),
     Form(TOKEN, _START + r"(glpat-[A-Za-z0-9_-]{16,})"),

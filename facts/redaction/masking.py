@@ -13,24 +13,35 @@ from typing import Any
 from .assignments import assigned_spans, secret_value
 from .flattening import flattened_spans
 from .keys import key_spans
+from .places import HOME, place_spans
 from .suspicion import suspicious
 
+_DETECTORS = (key_spans, assigned_spans, flattened_spans, place_spans)
 _MAX_NAME = 120
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def masked(text: str) -> str:
-    """``text`` with ``<secret:KIND>`` for every credential that shows in it."""
+    """``text`` with ``<secret:KIND>`` for every credential, address and host that shows in it."""
     if not suspicious(text):
         return text
     plain = _encodable(text)
-    spans = [s for find in (key_spans, assigned_spans, flattened_spans) for s in find(plain)]
+    spans = [span for find in _DETECTORS for span in find(plain)]
     parts, at = [], 0
     for span in sorted(spans, key=lambda s: (s.start, -s.end)):
         if span.start >= at:
-            parts += [text[at : span.start], f"<secret:{span.kind}>"]
+            mark = "~" if span.kind == HOME else f"<secret:{span.kind}>"
+            parts += [text[at : span.start], mark]
         at = max(at, span.end)
     return "".join([*parts, text[at:]])
+
+
+def cut(text: str, limit: int) -> str:
+    """``text``, masked and cut to ``limit`` characters if it has more."""
+    if len(text) <= limit:
+        return text
+    shown = masked(text)
+    return shown if len(shown) <= limit else shown[: limit - 3] + "..."
 
 
 def masked_value(name: str, value: Any, item: Mapping[Any, Any]) -> Any:

@@ -10,11 +10,12 @@ from urllib.parse import quote
 
 from ..lazy import cached_property
 from .keys import PRIVATE_KEY, Span
-from .places import PLACES
+from .places import EMAIL, HOST, PLACES
 
 MIN_LENGTH = 8
 MIN_CUT, MAX_CUT = 4, 200
 _PATTERN_SIZE = 400
+_CUT_PLACES = (EMAIL, HOST)
 _CUT = re.compile(r"\.\.\.|…")
 # Where detectors differ, the one that knows more about what it found gives the name.
 _RANK = {kind: rank for rank, kind in enumerate((PRIVATE_KEY, "API_KEY", "TOKEN", "PASSWORD"))}
@@ -59,15 +60,15 @@ class Memory:
             for found in pattern.finditer(text):
                 secret = self._forms[found[0]]
                 yield Span(found.start(), found.end(), self._kinds[secret], secret)
-        for cut in _CUT.finditer(text) if self._sorted else ():
+        for cut in _CUT.finditer(text) if self._cuttable else ():
             yield from self._cut_short(text, cut.start())
 
     def _cut_short(self, text: str, end: int) -> Iterator[Span]:
         for start in range(max(0, end - MAX_CUT), end - MIN_CUT + 1):
             piece = text[start:end]
-            place = bisect_right(self._sorted, piece)
-            if place < len(self._sorted) and self._sorted[place].startswith(piece):
-                secret = self.whole(self._sorted[place])
+            place = bisect_right(self._cuttable, piece)
+            if place < len(self._cuttable) and self._cuttable[place].startswith(piece):
+                secret = self.whole(self._cuttable[place])
                 yield Span(start, end, self._kinds[secret], secret)
                 return
 
@@ -75,6 +76,13 @@ class Memory:
     def _sorted(self) -> list[str]:
         return sorted(s for s, kind in self._kinds.items() if len(s) >= MIN_LENGTH
                       and kind not in PLACES)  # fmt: skip
+
+    @cached_property
+    def _cuttable(self) -> list[str]:
+        """Also addresses and hosts: whole ones show by their form everywhere, their beginnings do
+        not."""
+        places = [s for s, kind in self._kinds.items() if kind in _CUT_PLACES]
+        return sorted([*self._sorted, *(s for s in places if len(s) >= MIN_LENGTH)])
 
     @cached_property
     def _forms(self) -> dict[str, str]:

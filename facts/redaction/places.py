@@ -29,7 +29,7 @@ _PATTERNS = {
     "ec2": r"(?i)\b((?:ip|ec2)-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[a-z0-9-]{1,63}){0,6})\b",
     # A path from the root; the group is the home folder itself.
     HOME: rf"(?:^|[^A-Za-z0-9_.~/\\-])((?:/home/|/Users/|[A-Za-z]:\\{{1,2}}Users\\{{1,2}}){_NAME})",
-    USER: rf"[A-Za-z0-9_](?:/home/|/[Uu]sers/)({_NAME})",
+    USER: rf"[A-Za-z0-9_.~/\\-](?:/home/|/[Uu]sers/)({_NAME})",
     "file": rf"file://((?:/home/|/Users/){_NAME})",
 }
 _HOST_SIGNS = ("://", "@", "host=", "host='", "hostname=", "hostname='", "host ", "hostname: ")
@@ -93,9 +93,12 @@ def _is_address(text: str, following: str) -> bool:
 
 def _is_host(name: str, before: str, after: str) -> bool:
     """``threading.local`` and ``google.protobuf.internal`` are no hosts; machines have a number or
-    a hyphen in their name, or stand in a URL or before a port."""
-    if after[:1] in ("(", "_") or (after[:1] == "." and after[1:2].isalpha()):
+    a hyphen in their name, or stand in a URL or before a port. Before another dot only a name with
+    both is one: ``gpu-7.corp.log``."""
+    if after[:1] in ("(", "_") or name == "localhost.localdomain":
         return False
+    if after[:1] == "." and after[1:2].isalpha():
+        return any("-" in label and any(map(str.isdigit, label)) for label in name.split("."))
     if name.rpartition(".")[2].lower() not in _PLAIN:
         return True
     machine = any(c.isdigit() or c == "-" for c in name)

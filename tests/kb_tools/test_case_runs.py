@@ -174,3 +174,33 @@ def test_git_says_what_changed(
     assert changed.changed_files([]).files == found.files
     (overlay / "disk.test.yaml").unlink()
     assert "a file is gone" in changed.changed_files([]).notice
+
+
+WRONG = """
+schema: modelmedic/tests/1
+cases:
+  - name: surer than it is
+    kind: fires
+    entry: local.rule.disk
+    facts:
+      - {kind: error_message, text: No space left on device}
+      - {kind: package, name: local-disk, version: '1.9'}
+    expect:
+      confidence: {local.disk.full: certain}
+      absent: [{kind: diagnosis, name: local.disk.full}]
+"""
+
+
+def test_confidence_and_what_must_not_be_derived_are_judged(
+    diagnose: Run, folder: Callable[..., Path]
+) -> None:
+    files = {"diagnoses.yaml": DIAGNOSES, "disk.yaml": RULES, "disk.test.yaml": WRONG}
+    overlay = folder("unsure", files)
+    answer = diagnose("kb", "test", "unsure/", "--kb", overlay)
+    assert answer.code == 3
+    said = " ".join(answer.out.split())
+    assert "local.disk.full is likely, not certain" in said
+    assert "is there, not expected" in said
+    right = WRONG.replace("certain}", "likely}").replace("name: local.disk.full}]", "name: lab}]")
+    (overlay / "disk.test.yaml").write_text(right)
+    assert diagnose("kb", "test", "unsure/", "--kb", overlay).code == 0

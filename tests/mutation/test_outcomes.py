@@ -39,11 +39,12 @@ def test_the_tests_that_are_found_missing_notice_the_survivors(
     workshop: Any, case: dict[str, Any]
 ) -> None:
     shop = workshop(case["entries"], case["cases"])
-    found = [
-        witness.plain(f"missing {number}")
-        for item in shop.built.source.items
-        for number, (_, witness) in enumerate(shop.mutation.missing_tests(item))
-    ]
+    found = []
+    for item in shop.built.source.items:
+        outcomes = [verdict.outcome for verdict in shop.mutation.verdicts(item)]
+        survivors = [place for place, outcome in enumerate(outcomes) if outcome == "survived"]
+        missing = shop.mutation.missing_tests(item, survivors)
+        found += [witness.plain(f"missing {n}") for n, (_, witness) in enumerate(missing)]
     tests = yaml.safe_load(case["cases"])
     tests["cases"] += found
     better = workshop(case["entries"], yaml.safe_dump(tests))
@@ -76,4 +77,4 @@ cases:
     outcomes = {v.what: v.outcome for v in shop.verdicts}
     assert outcomes["the test name: {known: true} is dropped"] == "equivalent"  # all have a name
     assert outcomes["count ge 0 becomes ge -1"] == "invalid"  # there is no count below 0
-    assert shop.score[:3] == (len(outcomes) - 2, 0, 1) and shop.score.share == 1
+    assert shop.score[:3] == (len(outcomes) - 2, 0, 1) and shop.score.percent == 100

@@ -102,7 +102,7 @@ def _inside(module: str, wanted: str) -> bool:
 def _likest(wanted: str, module: str, package: Package) -> tuple[str, str] | None:
     """The text that is most like the wanted one, if one is like it; those at home first."""
     words = set(_WORD.findall(wanted.lower()))
-    if not words:
+    if len(words) < 2:  # one word is shared by texts that have nothing to do with each other
         return None
     best: tuple[float, str, str] = (ALIKE, "", "")
     for name in package.modules:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ....facts import Problem
 from ....facts.problems import did_you_mean
 from ....facts.strict_yaml import Document
-from .. import entries as e
+from ..cases import AcceptedFault, Case, Expectation
 from .subject import Path, Subject
 
 _KINDS = ("fires", "silent", "unknown")
@@ -33,14 +33,27 @@ def case_problems(subject: Subject) -> Iterator[Problem]:
             names.add((case.entry or "", case.name))
             yield from _expectation_problems(document, path, case.expect, diagnoses)
             yield from _fact_problems(subject, document, path, case)
+        yield from _fault_problems(subject, document, file.accepted_faults)
     yield from _missing_cases(subject, shown)
 
 
+def _fault_problems(
+    subject: Subject, document: Document, faults: Sequence[AcceptedFault]
+) -> Iterator[Problem]:
+    for index, fault in enumerate(faults):
+        if fault.entry not in subject.items:
+            message = f"the accepted fault is in an unknown entry {fault.entry!r}"
+            hint = did_you_mean(fault.entry, subject.items) or "`diagnose kb list` shows all ids"
+            at = document.where(("accepted_faults", index, "entry"))
+            yield Problem("MM267", message, at, hint)
+
+
 def _expectation_problems(
-    document: Document, path: Path, expect: e.Expectation, diagnoses: set[str]
+    document: Document, path: Path, expect: Expectation, diagnoses: set[str]
 ) -> Iterator[Problem]:
     wanted = [(field, name) for field in _NAMED for name in getattr(expect, field) or ()]
     wanted += [("first", expect.first)] if expect.first else []
+    wanted += [("confidence", name) for name in expect.confidence]
     for field, name in wanted:
         if name not in diagnoses:
             at = document.where((*path, "expect", field))
@@ -52,7 +65,7 @@ def _expectation_problems(
 
 
 def _fact_problems(
-    subject: Subject, document: Document, path: Path, case: e.Case
+    subject: Subject, document: Document, path: Path, case: Case
 ) -> Iterator[Problem]:
     for number, fact in enumerate(case.facts):
         at = document.where((*path, "facts", number))

@@ -155,4 +155,11 @@ def _tests_implied(loose: Normal, tight: Normal) -> bool:
 
 
 def _without_implied(alternatives: set[Normal]) -> Normal:
-    return frozenset(x for x in alternatives if not any(y < x for y in alternatives))
+    return frozenset(
+        x for x in alternatives if not any(_narrower(x, y) for y in alternatives if y != x)
+    )
+
+
+def _narrower(one: Normal, other: Normal) -> bool:
+    """Whether each literal of ``other`` is one of ``one`` or follows from one of them."""
+    return all(any(x == y or _implied(x, y) for y in one) for x in other)

@@ -14,6 +14,7 @@ from .sample_text import sample_texts
 
 SOURCE = (Provenance("test"),)
 MAX_VALUES = 40
+ELSEWHERE = "elsewhere"
 _BY_ORDER = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
@@ -65,7 +66,7 @@ def _flat(tests: Iterable[Any]) -> Iterator[tuple[str, str, Any]]:
 
 def _short(value: Any) -> Any:
     """A number as a person would write it."""
-    return float(f"{value:.5g}") if isinstance(value, float) else value
+    return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
 def _glued(text: str, pattern: str) -> Iterator[str]:
@@ -100,9 +101,11 @@ def fact_for(
     return Fact(kind.name, tuple(sorted(values.items())), SOURCE), variables
 
 
-def facts_for(vocabulary: Vocabulary, literals: Sequence[Draft], pool: Pool) -> list[Fact] | None:
-    """Facts of kinds that can be observed under which the literals of an alternative may hold."""
-    bound: Mapping[str, Value] = {}
+def facts_for(
+    vocabulary: Vocabulary, literals: Sequence[Draft], pool: Pool, bound: Mapping[str, Value]
+) -> list[Fact] | None:
+    """Facts of kinds that can be observed under which the literals of an alternative may hold, with
+    what its variables are ``bound`` to already."""
     facts: list[Fact] = []
     for literal in literals:
         kind = vocabulary.kinds[literal.kind]
@@ -118,13 +121,19 @@ def facts_for(vocabulary: Vocabulary, literals: Sequence[Draft], pool: Pool) -> 
 
 
 def blockers(vocabulary: Vocabulary, literals: Sequence[Draft], pool: Pool) -> Iterator[Fact]:
-    """Facts that the conditions of an alternative must not find."""
+    """Facts that the conditions of an alternative must not find, and such as differ in what a
+    variable joins."""
     for literal in literals:
         kind = vocabulary.kinds[literal.kind]
         if literal.mode.startswith("unless") and not kind.derived:
             made = fact_for(kind, literal, pool, {})
             if made is not None:
                 yield made[0]
+                joined = dict.fromkeys((n for n, _ in literal.joins), ELSEWHERE)
+                attributes = kind.attributes
+                if joined and all(attributes[n].problem(v) is None for n, v in joined.items()):
+                    values = tuple(sorted({**dict(made[0].values), **joined}.items()))
+                    yield Fact(kind.name, values, SOURCE)
 
 
 def variations(

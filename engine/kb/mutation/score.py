@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ....facts import Location
@@ -31,6 +31,11 @@ class Verdict(NamedTuple):
     missing: str
     noticed_by: str
 
+    @property
+    def fault(self) -> str:
+        """The fault in words, as acceptances name it."""
+        return f"{self.operator}: {self.what}"
+
 
 class Score(NamedTuple):
     """Counts over verdicts. Equivalent mutants and those that do not compile are listed apart."""
@@ -47,10 +52,11 @@ class Score(NamedTuple):
         return Score(found[KILLED], found[SURVIVED], found[EQUIVALENT], found[INVALID])
 
     @property
-    def share(self) -> float:
-        """Killed among those that a test could kill; 1 where there are none."""
+    def percent(self) -> float:
+        """Killed among those that a test could kill, to two places and never rounded up; 100 where
+        there are none."""
         faults = self.killed + self.survived
-        return self.killed / faults if faults else 1.0
+        return self.killed * 10_000 // faults / 100 if faults else 100.0
 
 
 class Mutation:
@@ -79,18 +85,17 @@ class Mutation:
             if chosen is None or place in chosen:
                 yield self._verdict(item, change)
 
-    def missing_tests(self, item: Item) -> Iterator[tuple[str, Witness]]:
-        """Cases, with names, that would notice the surviving faults of an entry, where facts are
-        found that show them; each for all the faults that it shows."""
+    def missing_tests(self, item: Item, survivors: Container[int]) -> Iterator[tuple[str, Witness]]:
+        """Cases, with names, that would notice the faults of an entry with these numbers, where
+        facts are found that show them; each for all the faults that it shows."""
         found: list[Witness] = []
-        for change in self._faults.of(item):
-            if self._verdict(item, change).outcome == SURVIVED:
-                faulty = self._compiled(item, change)
-                if faulty is not None and not self._witnesses.shown(faulty, found):
-                    witness = self._witnesses.find(faulty)
-                    if witness is not None:
-                        found.append(witness)
-                        yield change.case_name(), witness
+        for place, change in enumerate(self._faults.of(item)):
+            faulty = self._compiled(item, change) if place in survivors else None
+            if faulty is not None and not self._witnesses.shown(faulty, found):
+                witness = self._witnesses.find(faulty)
+                if witness is not None:
+                    found.append(witness)
+                    yield change.case_name(), witness
 
     def _compiled(self, item: Item, change: Change) -> Faulty | None:
         mutant = Item(item.form, change.node, item.document, item.path, item.file)

@@ -121,17 +121,20 @@ class Slices:
         program = number(rules, self._built.vocabulary, problems)
         return None if problems else ReferenceBackend(program, self._defaults)
 
-    def doctor(
+    def around(
         self, faulty: Faulty, final: Sequence[Fact], fired: Iterable[Alternative], asked: str
-    ) -> Diagnoser | None:
-        """A diagnoser with the mutant for facts that end as ``final`` without it, after the rules
-        ``fired``; it can also be asked about the entry or diagnosis ``asked``."""
-        names = dict.fromkeys(name for name, _ in fired)
-        names |= dict.fromkeys(draft.id for draft in self.original(asked))
-        names |= dict.fromkeys(self._concluding.get(asked, ()))
-        names |= dict.fromkeys(self._above(faulty, Reach([final], self.base.derived_kinds)))
-        kept = [self._drafts[n] for n in names if self._drafts[n].item.id not in faulty.entries]
-        return self.small_doctor([*kept, *faulty.rules])
+    ) -> frozenset[str]:
+        """The rules beside the mutant that matter for facts that end as ``final`` without it, after
+        the rules ``fired``, and for a question about the entry or diagnosis ``asked``."""
+        names = {name for name, _ in fired}
+        names.update(draft.id for draft in self.original(asked))
+        names.update(self._concluding.get(asked, ()))
+        names.update(self._above(faulty, Reach([final], self.base.derived_kinds)))
+        return frozenset(n for n in names if self._drafts[n].item.id not in faulty.entries)
+
+    def doctor(self, faulty: Faulty, around: Iterable[str]) -> Diagnoser | None:
+        """A diagnoser with the mutant and some other rules."""
+        return self.small_doctor([*(self._drafts[n] for n in sorted(around)), *faulty.rules])
 
     def small_doctor(self, rules: Sequence[RuleDraft]) -> Diagnoser | None:
         """A diagnoser with some rules alone; None where they cannot be ordered."""

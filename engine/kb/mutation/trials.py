@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from ....facts import Fact, ModelMedicError
 from ...diagnoser import Consultation, Diagnoser
-from .. import entries as e
 from ..build import Built
+from ..cases import Case, Expectation
 from ..casework import Decode, Sample, case_facts, samples
 from ..judge import Judge, inner_rules
 from ..reach import Reach, bits
@@ -20,7 +20,7 @@ NOT_COMPILED = "(the rules cannot be ordered)"
 class Trial(NamedTuple):
     """A case on the whole knowledge: its facts, all facts in the end, and the rules that fired."""
 
-    case: e.Case
+    case: Case
     given: tuple[Fact, ...]
     final: tuple[Fact, ...]
     fired: frozenset[Alternative]
@@ -38,6 +38,8 @@ class Trials:
         self.doctor = Diagnoser.of(self.slices.base)
         self.judge = Judge(self.doctor, self.inner)
         self.failing: list[str] = []
+        self._latest: Faulty | None = None
+        self._judges: dict[frozenset[str], Judge | None] = {}
         self._built = built
         self._samples: dict[str, list[tuple[Sample, Sequence[Fact]]]] = {}
         for sample in samples(built.source):
@@ -65,19 +67,24 @@ class Trials:
     def _healthy(self, healthy: Mapping[str, Sequence[Fact]]) -> Iterator[Trial]:
         known = self.slices.base.catalogue["diagnoses"]
         problems = [name for name, entry in known.items() if entry["kind"] != "benign"]
-        quiet = e.Expectation(silent=problems)
+        quiet = Expectation(silent=problems)
         for name, facts in healthy.items():
-            case = e.Case.model_construct(
-                name=name, kind="story", entry=None, facts=[], expect=quiet
-            )
+            case = Case.model_construct(name=name, kind="story", entry=None, facts=[], expect=quiet)
             yield from self._trial(case, facts)
 
-    def _trial(self, case: e.Case, facts: Sequence[Fact]) -> Iterator[Trial]:
+    def _trial(self, case: Case, facts: Sequence[Fact]) -> Iterator[Trial]:
         consultation = self.doctor.consult(facts)
         if any(self.judge.outcome(case, consultation)):
             self.failing.append(case.name)
         else:
-            yield Trial(case, tuple(facts), consultation.facts, self.fired(consultation))
+            yield self._run(case, facts, consultation)
+
+    def trial(self, case: Case, facts: Sequence[Fact]) -> Trial:
+        """A further case, which passes on the knowledge as it is."""
+        return self._run(case, facts, self.doctor.consult(facts))
+
+    def _run(self, case: Case, facts: Sequence[Fact], consultation: Consultation) -> Trial:
+        return Trial(case, tuple(facts), consultation.facts, self.fired(consultation))
 
     def fired(self, consultation: Consultation) -> frozenset[Alternative]:
         """The rules of the whole knowledge that fired."""
@@ -115,16 +122,33 @@ class Trials:
         alone = self.slices.backend(come)
         if alone is None:
             return NOT_COMPILED
-        for place in (*bits(own), *bits((fired | reached) & ~own)):
+        near = fired | reached
+        asked: list[int] = []
+        for place in (*bits(near & own), *bits(near & ~own), *bits(own & ~near)):
             trial = self.all[place]
-            asked = own >> place & 1 and trial.case.kind == "unknown"
             here = reached >> place & 1
-            if asked or fired >> place & 1 or (here and alone.derive(trial.final).firings):
-                doctor = self._doctor(faulty, trial)
-                judge = Judge(doctor, self.inner) if doctor else None
-                if judge is None or any(judge.case(trial.case, trial.given)):
+            if fired >> place & 1 or (here and alone.derive(trial.final).firings):
+                if self.fails(faulty, trial):
                     return trial.case.name
+            elif own >> place & 1 and trial.case.kind == "unknown":
+                asked.append(place)  # nothing new fires here, so these seldom tell
+        for place in asked:
+            if self.fails(faulty, self.all[place]):
+                return self.all[place].case.name
         return None
 
-    def _doctor(self, faulty: Faulty, trial: Trial) -> Diagnoser | None:
-        return self.slices.doctor(faulty, trial.final, trial.fired, trial.case.entry or "")
+    def fails(self, faulty: Faulty, trial: Trial) -> bool:
+        """Whether a case fails on the mutant, or the rules cannot be ordered."""
+        names = self.slices.around(faulty, trial.final, trial.fired, trial.case.entry or "")
+        judge = self.judge_of(faulty, names)
+        return judge is None or any(judge.case(trial.case, trial.given))
+
+    def judge_of(self, faulty: Faulty, around: frozenset[str]) -> Judge | None:
+        """A judge over a mutant and some other rules; None where they cannot be ordered. Those of
+        the latest mutant are kept."""
+        if self._latest is not faulty:
+            self._latest, self._judges = faulty, {}
+        if around not in self._judges:
+            doctor = self.slices.doctor(faulty, around)
+            self._judges[around] = Judge(doctor, self.inner) if doctor else None
+        return self._judges[around]

@@ -6,25 +6,27 @@ person to decide.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from ....facts import Fact, Location
+from ....facts import Fact, Location, Value
 from ...diagnoser import Consultation
-from ...findings import concluded_facts
+from ...findings import concluded_facts, confidence
 from ...inference.reference import ReferenceBackend
 from ...ir import Pattern, Test
 from ...operators import compile_pattern
-from .. import entries as e
 from ..build import Built
+from ..cases import Case
 from ..casework import case_facts
 from ..compiler import distinct
 from ..judge import Judge
 from ..normal_form import Draft
 from .fabricate import Pool, blockers, facts_for, variations
 from .slices import Alternative, Faulty, concluded
-from .trials import Trials
+from .tree_paths import way_to
+from .trials import Trial, Trials
 
 MAX_BASES = 14
 MAX_TRIED = 300
@@ -38,9 +40,9 @@ class Witness(NamedTuple):
     facts: tuple[dict[str, Any], ...]
     expect: dict[str, Any]
 
-    def case(self, name: str) -> e.Case:
+    def case(self, name: str) -> Case:
         """The case under a name."""
-        return e.Case.model_validate(self.plain(name))
+        return Case.model_validate(self.plain(name))
 
     def plain(self, name: str) -> dict[str, Any]:
         """As it stands in a test file."""
@@ -50,13 +52,14 @@ class Witness(NamedTuple):
 
 class Outcome(NamedTuple):
     """How facts come out: whether the entry fires or is unknown, the diagnoses that hold and that
-    are ruled out, and what else is derived."""
+    are ruled out, what else is derived, and how sure the diagnoses are."""
 
     fires: bool
     unknown: bool
     holds: frozenset[str]
     out: frozenset[str]
     derived: frozenset[Fact]
+    confidence: Mapping[str, str]
 
 
 class Witnesses:
@@ -66,20 +69,24 @@ class Witnesses:
         self._vocabulary = built.vocabulary
         self._trials = trials
         self._slices = trials.slices
+        self._trees = {item.id: item.entry for item in built.source.of("tree")}
+        self._run: dict[str, Trial] = {}
+        self._derived: dict[str, Fact] = {}
         self._donors_of: dict[str, list[Fact] | None] = {}
-        self._latest: tuple[Faulty, Collection[Alternative], ReferenceBackend | None] | None = None
+        self._latest: tuple[Faulty, frozenset[Alternative], ReferenceBackend | None] | None = None
 
     def shown(self, faulty: Faulty, known: Iterable[Witness]) -> bool:
         """Whether one of some cases fails on the mutant already."""
         return any(self._fails(faulty, witness) for witness in known)
 
     def _fails(self, faulty: Faulty, witness: Witness) -> bool:
-        case = witness.case("new")
-        facts = case_facts(case, self._vocabulary)
-        consultation = self._trials.doctor.consult(facts)
-        fired = self._trials.fired(consultation)
-        doctor = self._slices.doctor(faulty, consultation.facts, fired, faulty.item.id)
-        return doctor is None or any(Judge(doctor, self._trials.inner).case(case, facts))
+        key = repr(witness)
+        if key not in self._run:
+            case = witness.case("new")
+            self._run[key] = self._trials.trial(case, case_facts(case, self._vocabulary))
+        trial = self._run[key]
+        near = self._near(faulty, trial.fired, trial.final)
+        return near and self._trials.fails(faulty, trial)
 
     def find(self, faulty: Faulty) -> Witness | None:
         """A case that passes on the knowledge as it is and fails on the mutant."""
@@ -100,10 +107,14 @@ class Witnesses:
         _, lost, come = self._slices.difference(faulty)
         changed = [literals for rule in (*come, *lost) for literals in distinct(rule.alternatives)]
         pool = Pool(self._vocabulary, [literal for literals in changed for literal in literals])
-        bases = [*self._made(changed, pool), *self._known(faulty.item.id)]
+        every = [literal for literals in changed for literal in literals]
+        blocking = list(dict.fromkeys(blockers(self._vocabulary, every, pool)))[:MAX_BASES]
+        known = list(self._known(faulty.item.id))
+        bases = [*self._made(changed, pool, blocking), *known]
         if faulty.item.form == "error":
             bases.reverse()  # messages that somebody saw before made-up ones
         yield from bases
+        yield from ([*base, fact] for base in known for fact in blocking)
         queues = [variations(base, pool, self._vocabulary.kinds) for base in bases]
         while queues:  # in turn, so that no base takes all the time
             for queue in list(queues):
@@ -113,14 +124,16 @@ class Witnesses:
                 else:
                     yield found
 
-    def _made(self, changed: Sequence[Sequence[Draft]], pool: Pool) -> Iterator[list[Fact]]:
+    def _made(
+        self, changed: Sequence[Sequence[Draft]], pool: Pool, blocking: Sequence[Fact]
+    ) -> Iterator[list[Fact]]:
         """Facts made for the changed alternatives, without and with what they must not find."""
-        every = [literal for literals in changed for literal in literals]
-        blocking = list(dict.fromkeys(blockers(self._vocabulary, every, pool)))[:MAX_BASES]
         for literals in changed[:MAX_BASES]:
-            made = facts_for(self._vocabulary, literals, pool)
             donors = self._donors(literals)
-            if made is not None and donors is not None:
+            if donors is None:
+                continue
+            made = facts_for(self._vocabulary, literals, pool, self._bound(literals))
+            if made is not None:
                 yield [*made, *donors]
                 for fact in blocking:
                     yield [*made, *donors, fact]
@@ -130,6 +143,16 @@ class Witnesses:
         own = [t.given for t in self._trials.all if t.case.entry == entry]
         own += [tuple(facts) for sample, facts in self._trials.of_samples(entry) if sample.wanted]
         yield from (list(facts) for facts in sorted(own, key=len)[:MAX_BASES])
+
+    def _bound(self, literals: Iterable[Draft]) -> dict[str, Value]:
+        """What the variables of an alternative are bound to by the facts of the donors."""
+        found: dict[str, Value] = {}
+        for literal in literals:
+            fact = self._derived.get(f"{literal.kind} {literal.tests}")
+            if fact is not None and literal.mode == "match":
+                known = dict(fact.values)
+                found |= {variable: known[n] for n, variable in literal.joins if n in known}
+        return found
 
     def _donors(self, literals: Iterable[Draft]) -> list[Fact] | None:
         """Facts of cases in which the derived facts come about that an alternative needs."""
@@ -144,17 +167,23 @@ class Witnesses:
 
     def _deriving(self, literal: Draft) -> list[Fact] | None:
         """The facts of the smallest case in which some fact passes the literal."""
+        wanted = {name: value for name, op, value in literal.tests if op == "eq"}
+        if literal.kind == "tree_node" and wanted.get("tree") in self._trees:
+            return way_to(self._trees[wanted["tree"]], wanted.get("node", ""))
         key = f"{literal.kind} {literal.tests}"
         if key not in self._donors_of:
             tests = tuple(Test(*test) for test in literal.tests)
             passes = compile_pattern(Pattern(literal.kind, tests, (), False))
-            there = [
-                trial
-                for trial in self._trials.all
-                if any(f.kind == literal.kind and passes(dict(f.values)) for f in trial.final)
-            ]
-            smallest = min(there, key=lambda trial: len(trial.given), default=None)
-            self._donors_of[key] = list(smallest.given) if smallest else None
+            found = (
+                (len(trial.given), place, fact)
+                for place, trial in enumerate(self._trials.all)
+                for fact in trial.final
+                if fact.kind == literal.kind and passes(dict(fact.values))
+            )
+            self._donors_of[key] = None
+            if (smallest := min(found, key=itemgetter(0), default=None)) is not None:
+                self._donors_of[key] = list(self._trials.all[smallest[1]].given)
+                self._derived[key] = smallest[2]
         return self._donors_of[key]
 
     def _valid(self, facts: Iterable[Fact]) -> bool:
@@ -164,16 +193,15 @@ class Witnesses:
     def _tells_apart(self, faulty: Faulty, facts: Sequence[Fact]) -> Witness | None:
         consultation = self._trials.doctor.consult(facts)
         fired = self._trials.fired(consultation)
-        gone, alone = self._changed(faulty)
-        if fired.isdisjoint(gone) and not (alone and alone.derive(consultation.facts).firings):
+        if not self._near(faulty, fired, consultation.facts):
             return None
         entry = faulty.item.id
-        doctor = self._slices.doctor(faulty, consultation.facts, fired, entry)
-        if doctor is None:
+        around = self._slices.around(faulty, consultation.facts, fired, entry)
+        judge = self._trials.judge_of(faulty, around)
+        if judge is None:
             return None
         right = _outcome(self._trials.judge, entry, consultation)
-        judge = Judge(doctor, self._trials.inner)
-        wrong = _outcome(judge, entry, doctor.consult(facts))
+        wrong = _outcome(judge, entry, judge.doctor.consult(facts))
         mine = {n for rule in self._slices.original(entry) for n in concluded(rule)}
         expect = _expectation(right, wrong, mine)
         if expect is None:
@@ -186,7 +214,12 @@ class Witnesses:
         passes = not any(self._trials.judge.case(case, read))
         return witness if passes and any(judge.case(case, read)) else None
 
-    def _changed(self, faulty: Faulty) -> tuple[Collection[Alternative], ReferenceBackend | None]:
+    def _near(self, faulty: Faulty, fired: Collection[Alternative], final: Sequence[Fact]) -> bool:
+        """Whether something that fired is gone, or something that has come fires."""
+        gone, alone = self._changed(faulty)
+        return not gone.isdisjoint(fired) or bool(alone and alone.derive(final).firings)
+
+    def _changed(self, faulty: Faulty) -> tuple[frozenset[Alternative], ReferenceBackend | None]:
         """What is gone, and an evaluator of what has come; kept for the latest mutant."""
         if self._latest is None or self._latest[0] is not faulty:
             gone, _, come = self._slices.difference(faulty)
@@ -205,7 +238,7 @@ class Witnesses:
         for fact in facts:
             fewer = [f for f in kept if f != fact]
             found = self._tells_apart(faulty, fewer) if fewer else None
-            if found is not None and found.kind == witness.kind:
+            if found is not None and (found.kind == witness.kind or witness.expect):
                 kept, witness = fewer, found
         return witness
 
@@ -219,6 +252,7 @@ def _outcome(judge: Judge, entry: str, consultation: Consultation) -> Outcome:
         frozenset(holds),
         frozenset(out),
         frozenset(f for f in consultation.facts if f.kind != "diagnosis"),
+        {name: confidence(consultation.explanations.steps(fact)) for name, fact in holds.items()},
     )
 
 
@@ -232,8 +266,20 @@ def _expectation(right: Outcome, wrong: Outcome, mine: Collection[str]) -> dict[
     }
     if not any(expect.values()):
         expect["silent"] = sorted(wrong.holds - right.holds)
+    if not any(expect.values()):
+        expect["confidence"] = {
+            name: sure
+            for name, sure in right.confidence.items()
+            if wrong.confidence.get(name) != sure
+        }
+    if not any(expect.values()):
         missing = sorted(right.derived - wrong.derived, key=Fact.sort_key)
-        expect["derives"] = [] if expect["silent"] else [_plain(fact) for fact in missing[:2]]
+        expect["derives"] = [_plain(fact) for fact in missing[:2]]
+    if not any(expect.values()):
+        more = sorted(wrong.derived - right.derived, key=Fact.sort_key)
+        expect["absent"] = [_plain(fact) for fact in more[:2]]
+        more_out = sorted(wrong.out - right.out)
+        expect["absent"] += [{"kind": "diagnosis", "name": n, "holds": False} for n in more_out]
     return expect if any(expect.values()) else None
 
 

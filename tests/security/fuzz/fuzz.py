@@ -2,14 +2,15 @@
 
 Inputs are samples with some damage, drawn by hypothesis from random bytes; with ``--atheris``
 (``pip install atheris``) libFuzzer changes the samples instead, led by the code that is reached.
-What breaks a loader, or takes it longer than :data:`CPU_S`, is made small and kept in ``cases/``,
-which the tests read. Exit code 1 says that something broke.
+What breaks a loader, or takes it longer than :data:`CPU_S`, is made small and kept in ``cases/``.
+``--again`` tries all that is there, ``--list`` names the targets. Exit code 1: something broke.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import mmap
 import os
 import random
 import resource
@@ -107,9 +108,9 @@ def damaged(draw: Any, seeds: Sequence[bytes]) -> bytes:
     return bytes(data[:MAX_INPUT])
 
 
-def fuzz(name: str, seconds: float, seed: int) -> tuple[int, list[Path]]:
+def fuzz(name: str, seconds: float, seed: int, most: int = 3) -> tuple[int, list[Path]]:
     """The number of inputs tried within the time, and the cases found; it goes on after the first
-    until three of different kinds are found."""
+    until there are ``most`` of different kinds."""
     tried, found, last = 0, {}, b""
 
     @settings(database=None, deadline=None)
@@ -121,7 +122,7 @@ def fuzz(name: str, seconds: float, seed: int) -> tuple[int, list[Path]]:
 
     source = random.Random(seed)
     end = time.monotonic() + seconds
-    while time.monotonic() < end and len(found) < 3:
+    while time.monotonic() < end and len(found) < most:
         try:
             one.hypothesis.fuzz_one_input(source.randbytes(source.choice((64, 400, 2000))))
         except Exception as error:
@@ -169,27 +170,67 @@ def smaller(name: str, data: bytes, kind: str, seconds: float = 20.0) -> bytes:
     return data
 
 
-def fuzz_by_coverage(name: str, seconds: float, seed: int) -> None:
-    """The same by libFuzzer, which ends the process; it stops at the first failure."""
-    with tempfile.TemporaryDirectory() as corpus:
-        for number, data in enumerate(targets.TARGETS[name].seeds()):
-            Path(corpus, str(number)).write_bytes(data)
+def fuzz_by_coverage(name: str, seconds: float, seed: int) -> tuple[int, list[Path]]:
+    """The same by libFuzzer, in a process of its own, which it ends. It goes on after a failure of
+    a kind that it has kept."""
+    before = kept(name)
+    tried = mmap.mmap(-1, 8)  # shared with the child
+    child = os.fork()
+    if not child:
+        run_libfuzzer(name, seconds, seed, tried)
+    _, status = os.waitpid(child, 0)
+    found = sorted(kept(name) - before)
+    if code := os.waitstatus_to_exitcode(status):
+        found.append(Path(f"libFuzzer ended with {code}"))
+    return int.from_bytes(tried[:8], "little"), found
 
-        def one(data: bytes) -> None:
-            try:
-                attempt(name, data)
-            except Exception as error:
+
+def kept(name: str) -> set[Path]:
+    """The cases of a target."""
+    return {path for path in (CASES / name).glob("*") if path.is_file()}
+
+
+def run_libfuzzer(name: str, seconds: float, seed: int, tried: mmap.mmap) -> None:
+    """Does not return. An input that eats all memory, or hangs outside Python, is kept by libFuzzer
+    itself."""
+    corpus = tempfile.mkdtemp()
+    for number, data in enumerate(targets.TARGETS[name].seeds()):
+        Path(corpus, str(number)).write_bytes(data)
+    known: set[str] = set()
+
+    def one(data: bytes) -> None:
+        tried[:8] = (int.from_bytes(tried[:8], "little") + 1).to_bytes(8, "little")
+        try:
+            attempt(name, data)
+        except Exception as error:
+            if fingerprint(error) not in known:
+                known.add(fingerprint(error))
                 keep(name, data, error)
-                raise
 
-        with atheris.instrument_imports(include=["modelmedic"]):  # what is imported late, too
-            for data in targets.TARGETS[name].seeds():
-                with suppress(Exception):
-                    attempt(name, data)
-        arguments = [f"-max_total_time={seconds:.0f}", f"-seed={seed}", f"-max_len={MAX_INPUT}",
-                     "-rss_limit_mb=4000", f"-artifact_prefix={corpus}/"]  # fmt: skip
-        atheris.Setup([name, *arguments, corpus], one)
-        atheris.Fuzz()
+    with watching:  # what is imported late, too
+        for data in targets.TARGETS[name].seeds():
+            with suppress(Exception):
+                attempt(name, data)
+    (CASES / name).mkdir(parents=True, exist_ok=True)
+    arguments = [f"-max_total_time={seconds:.0f}", f"-seed={seed % 2**31 or 1}", "-verbosity=0",
+                 f"-max_len={MAX_INPUT}", "-rss_limit_mb=4000", f"-timeout={CPU_S * 6:.0f}",
+                 f"-artifact_prefix={CASES / name}/"]  # fmt: skip
+    atheris.Setup([name, *arguments, corpus], one)
+    atheris.Fuzz()
+
+
+def again() -> bool:
+    """Every input that ever broke something; whether one of them still does."""
+    broken = False
+    for path in sorted(path for path in CASES.glob("*/*") if path.is_file()):
+        said = "fine"
+        try:
+            attempt(path.parent.name, path.read_bytes())
+        except Exception as error:
+            said, broken = repr(error), True
+            traceback.print_exception(error)
+        print(f"{path.parent.name}/{path.name}: {said}", flush=True)
+    return broken
 
 
 def main() -> int:
@@ -197,15 +238,21 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", default=list(targets.TARGETS))
     parser.add_argument("--seconds", type=float, default=30.0, help="for each target")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**31)
-    parser.add_argument("--atheris", action="store_true")
+    parser.add_argument("--atheris", action="store_true", help="led by coverage")
+    parser.add_argument("--again", action="store_true", help="what once broke something, no more")
+    parser.add_argument("--list", action="store_true", help="the names of the targets")
     chosen = parser.parse_args()
+    if chosen.list:
+        print(*sorted(targets.TARGETS), sep="\n")
+        return 0
     targets.doctor()
-    if chosen.atheris:
-        fuzz_by_coverage(chosen.targets[0], chosen.seconds, chosen.seed)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    if chosen.again:
+        return int(again())
     broken = False
     for name in chosen.targets:
-        tried, found = fuzz(name, chosen.seconds, chosen.seed)
+        run = fuzz_by_coverage if chosen.atheris else fuzz
+        tried, found = run(name, chosen.seconds, chosen.seed)
         broken = broken or bool(found)
         print(
             f"{name}: {tried:,} inputs in {chosen.seconds:g} s, {len(found)} failures", flush=True
