@@ -17,10 +17,12 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
 def pytest_configure() -> None:
-    """Refuse to test another copy of ModelMedic than the one in this tree."""
+    """Refuse to test another copy of ModelMedic than the one in this tree, or the one that
+    MODELMEDIC_UNDER_TEST names (a built one, with compiled modules)."""
+    wanted = Path(os.environ.get("MODELMEDIC_UNDER_TEST") or ROOT).resolve()
     spec = importlib.util.find_spec("modelmedic")
     places = (spec and spec.submodule_search_locations) or ()
-    if [Path(place, "engine").resolve() for place in places] != [ROOT / "engine"]:
+    if [Path(place, "engine").resolve() for place in places] != [wanted / "engine"]:
         raise pytest.UsageError("these tests need the editable install of this tree: make dev")
 
 

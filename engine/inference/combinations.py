@@ -107,7 +107,8 @@ def _rows(
         row = _row(slot, values)
         if row is not None and (key := tuple(row.values())) not in seen:
             seen.add(key)
-            found[tuple(row[v] for v in shared)][tuple(row[v] for v in added)] += 1
+            alike, new = tuple([row[v] for v in shared]), tuple([row[v] for v in added])
+            found[alike][new] += 1
     return found
 
 

@@ -70,6 +70,7 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "load": os.getloadavg()[0],
         "versions": versions,
+        "engine": "compiled" if _is_compiled() else "Python",
     }
 
 
@@ -81,6 +82,12 @@ def run(part: str, folder: Path) -> Any:
     command = [sys.executable, str(_HERE / path), *options, "--json", str(place)]
     subprocess.run(command, check=True)
     return json.loads(place.read_text())
+
+
+def _is_compiled() -> bool:
+    from modelmedic.engine import screening
+
+    return not str(screening.__file__).endswith(".py")
 
 
 def goals(parts: Mapping[str, Any]) -> Iterator[Goal]:

@@ -15,10 +15,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import yaml
 
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.interfaces.border import redacted
 from modelmedic.engine.interfaces.formats import Document, Picture, render
+from modelmedic.engine.interfaces.main import main
 from modelmedic.facts.fact_file import read_facts
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -28,32 +30,49 @@ pytestmark = [
 ]
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
          "--disable-background-networking", "--no-first-run", "--disable-extensions",
-         "--enable-logging=stderr", "--virtual-time-budget=20000")  # fmt: skip
+         "--enable-logging=stderr", "--virtual-time-budget=20000",
+         # Nothing leaves this machine, whatever a page, or the browser itself, asks for.
+         "--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>")  # fmt: skip
 NAMES = ["real", "hostile", "port"]
+OTHERS = ["summary", "site/index", "site/local.perf.hostile"]
+EVIL = (
+    "<script>fetch('http://127.0.0.1:9/')</script>"
+    "<img src=http://127.0.0.1:9/x onerror=alert(1)>\"'`"
+)
 PNG = b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 )
 CSP = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
-AXE = """<script>{axe}</script><script>
-axe.run(document, {{resultTypes: ["violations"]}}).then(function (found) {{
-  var pre = document.createElement("pre"); pre.id = "axe-result";
-  pre.textContent = JSON.stringify(found.violations.map(function (v) {{
-    return [v.id, v.impact, v.nodes.map(function (n) {{ return n.html; }})]; }}));
+# A window of the browser is 500 pixels wide at least; a frame in it is as narrow as it is told.
+FRAME = """<!DOCTYPE html><meta name="color-scheme" content="light dark"><title>x</title>
+<iframe src="page.html" style="border: 0; width: {width}px; height: 1200px"></iframe><script>
+addEventListener("message", function (said) {{
+  var pre = document.createElement("pre"); pre.id = "said"; pre.textContent = said.data;
   document.body.appendChild(pre); }});
+</script>"""
+LOOK = """<script>{axe}</script><script>addEventListener("load", function () {{
+  document.querySelectorAll("details").forEach(function (part) {{ part.open = true; }});
+  var seen = {{width: innerWidth, needed: document.documentElement.scrollWidth,
+               dark: matchMedia("(prefers-color-scheme: dark)").matches}};
+  var found = self.axe ? axe.run(document, {{resultTypes: ["violations"]}}) : Promise.resolve({{}});
+  found.then(function (found) {{
+    seen.violations = (found.violations || []).map(function (v) {{
+      return [v.id, v.impact, v.nodes.map(function (n) {{ return n.html; }})]; }});
+    parent.postMessage(JSON.stringify(seen), "*"); }}); }});
 </script>"""
 
 
 @pytest.fixture(scope="module")
 def pages(root, report_saying, tmp_path_factory):
-    """A real report, one that is hostile in every place, and one of a port with a picture."""
+    """A real report, one that is hostile in every place, one of a port with a picture; a summary of
+    many, and pages of knowledge, both with hostile titles."""
     folder = tmp_path_factory.mktemp("pages")
     doctor = Diagnoser.load(engine="reference")
     facts = read_facts(root / "facts" / "examples" / "slow_steps.json", doctor.base.vocabulary)
     reports = {
         "real": doctor.diagnose(facts),
-        "hostile": report_saying("<script>fetch('http://127.0.0.1:9/')</script>"
-                                 "<img src=http://127.0.0.1:9/x onerror=alert(1)>\"'`"),
-    }  # fmt: skip
+        "hostile": report_saying(EVIL),
+    }
     fact = doctor.base.vocabulary.fact
     port = [fact("stage_result", stage=0, status="done"),
             fact("stage_result", stage=2, status="failed")]  # fmt: skip
@@ -64,6 +83,34 @@ def pages(root, report_saying, tmp_path_factory):
         pictures = [Picture("Errors of mlp_1", PNG)] if name == "port" else []
         text = render(redacted(Document(report)), "html", pictures).value
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    record = {"schema": "modelmedic/facts/1", "id": EVIL,
+              "facts": [{"kind": "symptom", "name": "slow-steps"}]}  # fmt: skip
+    (folder / "in.jsonl").write_text(json.dumps(record))
+    more = ("--kb", overlay(folder / "overlay"))
+    diagnose("bulk", folder / "in.jsonl", "-o", folder / "out.jsonl", "--workers", 1,
+             "--summary-html", folder / "summary.html", *more)  # fmt: skip
+    diagnose("kb", "docs", "-o", folder / "site", "-f", "html", *more)
+    return folder
+
+
+def diagnose(*arguments):
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    assert end.value.code in (0, None)
+
+
+def overlay(folder):
+    """Knowledge whose texts are hostile, with a rule that concludes it."""
+    folder.mkdir()
+    entry = {"id": "local.perf.hostile", "title": EVIL, "severity": "warning", "summary": EVIL,
+             "kind": "root-cause", "actions": [{"do": EVIL, "command": EVIL, "verify": EVIL}]}  # fmt: skip
+    rule = {"id": "local.rule.hostile", "title": EVIL,
+            "when": {"fact": "symptom", "where": {"name": "slow-steps"}},
+            "conclude": [{"diagnosis": entry["id"], "strength": "strong"}]}  # fmt: skip
+    for form, each in (("diagnoses", entry), ("rules", rule)):
+        plain = {"schema": f"modelmedic/{form}/1", "domain": "local", form: [each],
+                 "sources": [{"ref": "notes"}]}  # fmt: skip
+        (folder / f"{form}.yaml").write_text(yaml.safe_dump(plain))
     return folder
 
 
@@ -83,28 +130,43 @@ def browse(tmp_path_factory):
     return browse
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+def asked_for(log):
+    """What the page asked the network for, in the log of the browser: requests and connections
+    made ahead, but for those that the browser makes for itself."""
+    params = [event.get("params", {}) for event in json.loads(log.read_text())["events"]]
+    own = {p["url"] for p in params if p.get("initiator") == "not an origin"}
+    return {p["url"] for p in params if p.get("url")} - own
+
+
+@pytest.mark.parametrize(("name", "scheme"), [*((n, "light") for n in [*NAMES, *OTHERS]),
+                                              *((n, "dark") for n in NAMES)])  # fmt: skip
 def test_no_complaint_and_no_request(browse, pages, tmp_path, name, scheme):
     log = tmp_path / "net.json"
-    dark = ["--blink-settings=preferredColorScheme=0"] if scheme == "dark" else []
-    shown, said = browse(pages / f"{name}.html", "--dump-dom", f"--log-net-log={log}", *dark)
+    shown, said = browse(pages / f"{name}.html", "--dump-dom", f"--log-net-log={log}",
+                         *dark_if(scheme))  # fmt: skip
     assert "</html>" in shown
     assert "CONSOLE" not in said, said
-    asked = [u for u in re.findall(r'"url":"([^"]+)"', log.read_text(errors="replace"))
-             if u.startswith(("http", "ws", "ftp")) and "127.0.0.1:9" in u]  # fmt: skip
-    assert not asked
-    assert "<script>" not in shown
+    assert asked_for(log) == set()
+    assert '<img src="http' not in shown and "<script>fetch" not in shown
+    assert ("fetch('http://127.0.0.1:9/')" in shown) == (name not in ("real", "port"))
+    assert name.startswith("site/index") or "<script" not in shown
 
 
-def test_the_console_is_heard(browse, tmp_path):
+def test_the_console_and_requests_are_heard(browse, tmp_path):
     """That the test above can fail."""
     page = tmp_path / "loud.html"
-    page.write_text("<script>console.error('loud'); fetch('http://127.0.0.1:9/x')</script>")
+    page.write_text("<link rel=preconnect href=http://a.test><img src=http://b.test/x.png>"
+                    "<script>console.error('loud'); fetch('http://127.0.0.1:9/x');"
+                    "new WebSocket('ws://c.test/')</script>")  # fmt: skip
     log = tmp_path / "net.json"
     _, said = browse(page, "--dump-dom", f"--log-net-log={log}")
     assert "CONSOLE" in said
-    assert "127.0.0.1:9/x" in log.read_text(errors="replace")
+    assert asked_for(log) == {"http://a.test/", "http://b.test/x.png", "http://127.0.0.1:9/x",
+                              "ws://c.test/"}  # fmt: skip
+
+
+def dark_if(scheme):
+    return ["--blink-settings=preferredColorScheme=0"] if scheme == "dark" else []
 
 
 def axe_core():
@@ -118,22 +180,44 @@ def axe_core():
     return found if found.is_file() else None
 
 
+@pytest.fixture
+def look(browse, tmp_path):
+    """Looks at a page in a frame of some width; what is measured in it, and what axe found."""
+
+    def look(page, width, scheme, axe=""):
+        text = CSP.sub("", page.read_text(encoding="utf-8"))
+        end = text.rindex("</body>")
+        copy = text[:end] + LOOK.format(axe=axe) + text[end:]
+        (tmp_path / "page.html").write_text(copy, encoding="utf-8")
+        if (style := page.with_name("style.css")).exists():
+            shutil.copy(style, tmp_path)
+        frame = tmp_path / "frame.html"
+        frame.write_text(FRAME.format(width=width), encoding="utf-8")
+        shown, said = browse(frame, "--dump-dom", "--window-size=1500,1300", *dark_if(scheme))
+        result = re.search(r'<pre id="said">(.*?)</pre>', shown, re.DOTALL)
+        assert result, said
+        seen = json.loads(unescape(result[1]))
+        assert (seen["width"], seen["dark"]) == (width, scheme == "dark")
+        return seen
+
+    return look
+
+
+@pytest.mark.parametrize("name", [*NAMES, *OTHERS])
+def test_a_narrow_screen_shows_all(look, pages, name):
+    """With every part open, nothing is wider than the screen."""
+    assert look(pages / f"{name}.html", 380, "light")["needed"] <= 380
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", ["1400,1200", "390,800"])
-def test_axe_finds_nothing(browse, pages, tmp_path, name, scheme, size):
+@pytest.mark.parametrize("width", [1400, 380])
+def test_axe_finds_nothing(look, pages, name, scheme, width):
     axe = axe_core()
     if axe is None:
         pytest.skip("axe-core-python is not installed")
-    page = CSP.sub("", (pages / f"{name}.html").read_text(encoding="utf-8"))
-    script = AXE.format(axe=axe.read_text(encoding="utf-8"))
-    copy = tmp_path / "page.html"
-    copy.write_text(page.replace("</body>", f"{script}</body>"), encoding="utf-8")
-    dark = ["--blink-settings=preferredColorScheme=0"] if scheme == "dark" else []
-    shown, said = browse(copy, "--dump-dom", f"--window-size={size}", *dark)
-    result = re.search(r'<pre id="axe-result">(.*?)</pre>', shown, re.DOTALL)
-    assert result, said
-    assert json.loads(unescape(result[1])) == []
+    script = axe.read_text(encoding="utf-8")
+    assert look(pages / f"{name}.html", width, scheme, script)["violations"] == []
 
 
 def test_it_prints(browse, pages, tmp_path):

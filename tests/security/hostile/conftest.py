@@ -24,6 +24,7 @@ ALPHABET: dict[str, str] = json.loads((HERE / "alphabet.json").read_text(encodin
 # signs of number in Arabic and Syriac scripts are of the same category, and can be seen.)
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 SEEN = frozenset("\n\t")
+OUR_STYLE = {"rel": "stylesheet", "href": "style.css"}  # of pages that lie in one folder
 
 
 def hidden(char: str) -> bool:
@@ -105,16 +106,19 @@ def command(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> Callable[..., Answer]:
     """Runs ``diagnose`` in an empty folder. Whatever it writes is UTF-8 without a character that
-    nobody sees, and no traceback."""
+    nobody sees, and no traceback; ``passed`` is what a program that it runs writes before that to
+    both streams, which comes through as it is."""
     monkeypatch.chdir(tmp_path)
     for name, value in (("CACHE", str(cache)), ("SALT", "test")):
         monkeypatch.setenv(f"MODELMEDIC_{name}", value)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
-    def command(*arguments: object) -> Answer:
+    def command(*arguments: object, passed: bytes = b"") -> Answer:
         with pytest.raises(SystemExit) as end:
             main([str(a) for a in arguments])
-        out, err = (stream.decode("utf-8") for stream in capfdbinary.readouterr())
+        streams = capfdbinary.readouterr()
+        assert all(stream.startswith(passed) for stream in streams)
+        out, err = (stream.removeprefix(passed).decode("utf-8") for stream in streams)
         for text in (out, err):
             found = [ascii(text[max(0, n - 30) : n + 30]) for n, c in enumerate(text) if hidden(c)]
             assert not found, found[:3]
@@ -139,19 +143,27 @@ def read_back(sarif_schema: Any) -> Callable[[str, str], str]:
 def _html(document: str) -> str:
     tree = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(document)
     for element in tree.iter():
-        assert element.tag not in ("script", "img", "iframe", "object", "embed", "link", "form")
+        assert element.tag not in ("script", "img", "iframe", "object", "embed", "form")
+        assert element.tag != "link" or dict(element.attrib) == OUR_STYLE
         assert not [name for name in element.attrib if str(name).startswith("on")]
         assert not re.match(r"(?i)\s*javascript:", str(element.attrib.get("href", "")))
     return "".join(tree.itertext())
 
 
-def _markdown(document: str) -> str:
+def _markdown(document: str, ours: frozenset[str] = frozenset()) -> str:
     tokens = MarkdownIt("gfm-like", {"linkify": True}).parse(document)
     inline = [child for token in tokens for child in token.children or ()]
-    kinds = {token.type for token in (*tokens, *inline)}
+    kinds = {token.type for token in (*tokens, *inline)} - ours
     assert not kinds & {"html_block", "html_inline", "link_open", "image", "s_open", "hr"}
     return "".join(token.content for token in tokens if token.type == "fence") + "".join(
         token.content for token in inline)  # fmt: skip
+
+
+def _markdown_page(document: str) -> str:
+    """Of a set of pages that link to each other, with a line before the last words."""
+    links = re.findall(r"\]\(([^)]*)\)", re.sub(r"\\.|(`+).*?\1", "", document))
+    assert links and all(re.fullmatch(r"[\w.-]+\.md", link) for link in links)
+    return _markdown(document, frozenset({"link_open", "hr"}))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -186,8 +198,8 @@ def _github(document: str) -> str:
 
 
 READERS: dict[str, Callable[[str], str]] = {
-    "text": str, "json": _json, "markdown": _markdown, "html": _html, "sarif": _sarif,
-    "junit": _junit, "github": _github,
+    "text": str, "json": _json, "markdown": _markdown, "markdown page": _markdown_page,
+    "html": _html, "sarif": _sarif, "junit": _junit, "github": _github,
 }  # fmt: skip
 
 

@@ -95,17 +95,21 @@ def test_pages(command, tmp_path, overlay_of_all, texts, read_back, shown):
         folder = tmp_path / f"pages-{format_}"
         answer = command("kb", "docs", "--kb", overlay_of_all, "-o", folder, "-f", format_)
         assert answer.code == 0, answer.err
-        pages = [p for p in folder.rglob(f"*{suffix}") if "local.perf" in p.read_text("utf-8")]
-        assert pages
-        for page in pages[:12]:
-            text = page.read_text(encoding="utf-8")
-            if format_ == "html":
-                tree = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
-                assert not tree.findall(".//img") and "alert(1)" not in "".join(
-                    script.text or "" for script in tree.iter("script")
-                )
-        said = "".join(page.read_text("utf-8") for page in pages)
-        assert not [c for c in "\x1b\x9b\u202e\u200b\x07" if c in said]
+        for number, text in enumerate(texts):
+            page = (folder / f"local.perf.h{number}{suffix}").read_text(encoding="utf-8")
+            said = read_back("html" if format_ == "html" else "markdown page", page)
+            for wanted in (f"q{text}p", f"s{text}s", f"d{text}d", f"c{text}c"):
+                assert shown(wanted, said), (format_, wanted)
+        index = (folder / f"index{suffix}").read_text(encoding="utf-8")
+        if format_ == "html":
+            tree = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(index)
+            scripts = "".join(script.text or "" for script in tree.iter("script"))
+            assert not tree.findall(".//img") and "alert(1)" not in scripts
+            said = "".join(tree.itertext())
+        else:
+            said = read_back("markdown page", index)
+        assert [t for t in texts if not shown(f"q{t}p", said)] == []
+        assert not [c for c in "\x1b\x9b\u202e\u200b\x07" if c in index]
 
 
 def test_formatted(command, overlay_of_all):
@@ -117,8 +121,28 @@ def test_formatted(command, overlay_of_all):
 
 
 @pytest.mark.parametrize("format_", ["text", "json", "markdown"])
-def test_what_changed(command, tmp_path, overlay_of_all, texts, format_):
-    changed = overlay_with(tmp_path / "changed", [text + "!" for text in texts[::-1]])
-    answer = command("kb", "diff", overlay_of_all, changed, "-f", format_)
-    assert answer.code in (0, 1, 2, 3)
-    assert answer.out or answer.err
+def test_what_changed(command, tmp_path, overlay_of_all, texts, read_back, shown, format_):
+    """All but one are new, and are told with their titles."""
+    before = overlay_with(tmp_path / "before", texts[:1])
+    answer = command("kb", "diff", before, overlay_of_all, "-f", format_)
+    assert answer.code == 0, answer.err
+    said = read_back(format_, answer.out)
+    missing = [t for t in texts[1:] if not (f"q{t}p" in said if format_ == "json" else
+                                            shown(f"q{t}p", said))]  # fmt: skip
+    assert missing == []
+
+
+def test_a_summary_of_many(command, tmp_path, texts, read_back, shown):
+    """The titles of what was found most often, as a page and as JSON."""
+    for at in range(0, len(texts), 20):
+        some = texts[at : at + 20]
+        overlay = overlay_with(tmp_path / f"overlay{at}", some)
+        record = {"schema": "modelmedic/facts/1", "id": "one",
+                  "facts": [{"kind": "symptom", "name": "slow-steps"}]}  # fmt: skip
+        (tmp_path / "in.jsonl").write_text(json.dumps(record))
+        answer = command("bulk", "in.jsonl", "-o", "out.jsonl", "--kb", overlay, "--workers", "1",
+                         "--summary-html", "all.html", "--summary", "all.json", "--restart")  # fmt: skip
+        assert answer.code in (0, 1), answer.err
+        said = read_back("html", (tmp_path / "all.html").read_text(encoding="utf-8"))
+        assert [t for t in some if not shown(f"q{t}p", said)] == []
+        read_back("json", (tmp_path / "all.json").read_text(encoding="utf-8"))
