@@ -19,7 +19,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 _PACKAGE = "modelmedic"
 
 
-class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]
+class CompiledModules(BuildHookInterface):
     """Adds the extension modules to the wheel, beside the files that they are made of."""
 
     def dependencies(self) -> list[str]:

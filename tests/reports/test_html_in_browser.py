@@ -102,8 +102,9 @@ def diagnose(*arguments):
 def overlay(folder):
     """Knowledge whose texts are hostile, with a rule that concludes it."""
     folder.mkdir()
-    entry = {"id": "local.perf.hostile", "title": EVIL, "severity": "warning", "summary": EVIL,
-             "kind": "root-cause", "actions": [{"do": EVIL, "command": EVIL, "verify": EVIL}]}  # fmt: skip
+    action = {"do": EVIL, "command": EVIL, "verify": EVIL}
+    entry = {"id": "local.perf.hostile", "title": EVIL, "summary": EVIL, "severity": "warning",
+             "kind": "root-cause", "actions": [action]}  # fmt: skip
     rule = {"id": "local.rule.hostile", "title": EVIL,
             "when": {"fact": "symptom", "where": {"name": "slow-steps"}},
             "conclude": [{"diagnosis": entry["id"], "strength": "strong"}]}  # fmt: skip

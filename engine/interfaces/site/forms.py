@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -33,6 +34,8 @@ RETRY = {
 }
 _RISK = {"none": "no risk", "rerun": "costs a rerun", "data-loss": "can lose data"}
 MOST_WORDS = 400
+# Layout of YAML only: other characters that Python counts as white space are told as they are.
+_LAYOUT = re.compile(r"[ \t\n]+")
 
 
 def own_sections(item: Item, link: Link, titles: Mapping[str, str]) -> Iterator[Section]:
@@ -57,7 +60,7 @@ def words(item: Item) -> str:
         parts = list(entry.symptom.phrases)
     elif isinstance(entry, e.Rule):
         parts = [entry.message]
-    return " ".join(" ".join(parts).split())[:MOST_WORDS]
+    return _one_line(" ".join(parts))[:MOST_WORDS]
 
 
 def _diagnosis(entry: e.Diagnosis, wording: Wording, link: Link) -> Iterator[Section]:
@@ -184,11 +187,15 @@ def _codes(values: list[str]) -> Runs:
 def _paragraphs(*texts: str) -> tuple[Block, ...]:
     """Paragraphs, split at empty lines."""
     return tuple(
-        Paragraph(text(" ".join(part.split())))
+        Paragraph(text(_one_line(part)))
         for whole in texts
         for part in whole.split("\n\n")
         if part.strip()
     )
+
+
+def _one_line(text: str) -> str:
+    return _LAYOUT.sub(" ", text).strip(" ")
 
 
 _MAKERS: dict[str, Callable[..., Iterator[Section]]] = {

@@ -133,16 +133,23 @@ def test_what_changed(command, tmp_path, overlay_of_all, texts, read_back, shown
 
 
 def test_a_summary_of_many(command, tmp_path, texts, read_back, shown):
-    """The titles of what was found most often, as a page and as JSON."""
+    """The titles of what was found most often and the packages that tell most, as a page and as
+    JSON; eight packages are told of."""
     for at in range(0, len(texts), 20):
         some = texts[at : at + 20]
         overlay = overlay_with(tmp_path / f"overlay{at}", some)
-        record = {"schema": "modelmedic/facts/1", "id": "one",
-                  "facts": [{"kind": "symptom", "name": "slow-steps"}]}  # fmt: skip
-        (tmp_path / "in.jsonl").write_text(json.dumps(record))
+        named = [f"p{t}p" for t in some[at % 16 :][:8]]
+        facts = [[{"kind": "package", "name": name, "version": f"{v}.0"} for name in named]
+                 for v in (1, 2)]  # fmt: skip
+        facts[0].append({"kind": "symptom", "name": "slow-steps"})
+        lines = [json.dumps({"schema": "modelmedic/facts/1", "id": str(n), "facts": each})
+                 for n, each in enumerate(facts)]  # fmt: skip
+        (tmp_path / "in.jsonl").write_text("\n".join(lines))
         answer = command("bulk", "in.jsonl", "-o", "out.jsonl", "--kb", overlay, "--workers", "1",
                          "--summary-html", "all.html", "--summary", "all.json", "--restart")  # fmt: skip
         assert answer.code in (0, 1), answer.err
         said = read_back("html", (tmp_path / "all.html").read_text(encoding="utf-8"))
         assert [t for t in some if not shown(f"q{t}p", said)] == []
-        read_back("json", (tmp_path / "all.json").read_text(encoding="utf-8"))
+        assert [name for name in named if not shown(name, said)] == []
+        counted = read_back("json", (tmp_path / "all.json").read_text(encoding="utf-8"))
+        assert [t for t in some if f"q{t}p" not in counted] == []

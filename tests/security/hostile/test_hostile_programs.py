@@ -77,7 +77,7 @@ def sources(tmp_path, alphabet):
     folder.mkdir()
     named = [text for text in alphabet.values() if "/" not in text]
     for text in named:
-        (folder / f"f{text}f.py").write_text(f"X = {ascii(f'anchor q{text}p')}\n")
+        (folder / f"f{text}f.py").write_text("X = " + ascii(f"anchor q{text}p") + "\n")
         (folder / f"raw{text}.py").write_text(f"X = '''{text}'''\n# {text}\n", encoding="utf-8")
     return folder, named
 
