@@ -20,6 +20,10 @@ _DOMAINS = frozenset((
     "il", "in", "cn", "jp", "kr", "tw", "hk", "sg", "au", "nz", "ca", "mx", "br", "ar", "cl",
     "za", "ng", "ke",
 ))  # fmt: skip
+_SUFFIXES = frozenset((
+    "bak", "bz2", "csv", "err", "gz", "html", "json", "jsonl", "log", "md", "npz", "out", "parquet",
+    "tar", "tgz", "txt", "xz", "yaml", "yml", "zip", "zst",
+))  # fmt: skip
 _INTERNAL = r"internal|local|localdomain|lan|corp|intra|intranet|private|home\.arpa|cluster\.local"
 _PLAIN = ("internal", "local", "private")
 _NAME = r"""[^/\\\s'":,;<>()]{1,64}"""
@@ -48,11 +52,13 @@ def place_spans(text: str) -> Iterator[Span]:
     for name, pattern in _compiled().items():
         for found in pattern.finditer(text):
             start, end = found.span(1)
-            if name == EMAIL and not _is_address(found[1], text[end : end + 1]):
-                continue
+            if name == EMAIL:
+                end = start + len(_without_suffix(found[1]))
+                if not _is_address(text[start:end], text[end : end + 1]):
+                    continue
             if name == HOST and not _is_host(found[1], text[:start], text[end:]):
                 continue
-            yield Span(start, end, _KINDS.get(name, name), found[1])
+            yield Span(start, end, _KINDS.get(name, name), text[start:end])
 
 
 def home_spans(text: str, homes: Sequence[str], borders: Iterable[int] = ()) -> Iterator[Span]:
@@ -84,6 +90,13 @@ def _occurrences(text: str, names: Sequence[str]) -> Iterator[tuple[int, str]]:
         while at >= 0:
             yield at, name
             at = text.find(name, at + len(name))
+
+
+def _without_suffix(text: str) -> str:
+    """``mail@example.org`` of ``mail@example.org.tar.gz``: a file that is called after somebody."""
+    while (at := text.rfind(".")) > 0 and text[at + 1 :].lower() in _SUFFIXES:
+        text = text[:at]
+    return text
 
 
 def _is_address(text: str, following: str) -> bool:
