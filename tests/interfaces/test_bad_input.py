@@ -225,7 +225,7 @@ def test_harmless_differences_are_accepted(diagnose, tmp_path, content):
         (["whatif", "--facts", "x.json"], "Missing option '--set'", "diagnose whatif"),
         (["kb"], "Missing command", "diagnose kb"),
         (["probe"], "Missing command", "diagnose probe"),
-        (["kb", "coverage"], "Missing option '--inventory'", "diagnose kb coverage"),
+        (["kb", "coverage", "--at-least", "x"], "'x' is not a valid float", "diagnose kb coverage"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
