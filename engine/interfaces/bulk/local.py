@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import wait as wait_for
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 
@@ -19,6 +20,8 @@ from .worker import Setup, Worker
 AHEAD = 2
 """Chunks in flight for each worker: one under way, one waiting."""
 MAX_RETRIES = 2
+PATIENCE = 5.0
+"""Seconds without a result after which a look is taken whether a worker has died."""
 
 _worker: Worker | None = None
 
@@ -51,7 +54,7 @@ class LocalRunner:
         for _ in range(MAX_RETRIES):
             chunk, future = waiting[0]
             try:
-                result = future.result()
+                result = self._result(future)
             except BrokenProcessPool:
                 self._renew(waiting)
             else:
@@ -61,6 +64,16 @@ class LocalRunner:
         result = self._survival.result(chunk)
         self._renew(waiting)
         return chunk, result
+
+    def _result(self, future: Future[Result]) -> Result:
+        """The result, once it is there. A worker that is killed while it writes its result leaves
+        the pool waiting for the rest, as long as any other worker holds the pipe open."""
+        while not wait_for([future], timeout=PATIENCE).done:
+            processes = list((self._pool._processes or {}).values())
+            if any(process.exitcode is not None for process in processes):
+                for process in processes:
+                    process.kill()
+        return future.result()
 
     def _renew(self, waiting: deque[tuple[Chunk, Future[Result]]]) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
