@@ -204,3 +204,14 @@ def test_confidence_and_what_must_not_be_derived_are_judged(
     right = WRONG.replace("certain}", "likely}").replace("name: local.disk.full}]", "name: lab}]")
     (overlay / "disk.test.yaml").write_text(right)
     assert diagnose("kb", "test", "unsure/", "--kb", overlay).code == 0
+
+
+def test_a_file_that_is_not_valid_is_told_of(diagnose, overlay):
+    """Its cases are missing from the count, so silence would look like success."""
+    (overlay / "broken.test.yaml").write_text(
+        "schema: modelmedic/tests/1\ncases:\n  - {name: a, b, kind: fires, entry: x.y, facts: []}\n"
+    )
+    answer = diagnose("kb", "test", "--kb", overlay)
+    assert answer.code == 3
+    assert "broken.test.yaml:3:" in answer.err
+    assert " passed, 0 failed" in answer.out

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....facts import Fact
+from ....facts import Fact, Problem
 from .. import output
 from .group import DEBUG, FORMAT, OVERLAYS, built_knowledge, kb
 
@@ -52,12 +52,23 @@ def test(
         output.emit_json(test_report.plain(results))
     else:
         output.emit_text(test_report.lines(results))
+    if built.problems:
+        _tell(built.problems)
     failed = any(result.failures for result in results) or bool(built.problems)
     if not failed and not paths:
         remember(overlays)
     if not results and not changed:
         sys.stderr.write("no case was run\n")
     return output.BAD_KNOWLEDGE if failed or not (results or changed) else output.OK
+
+
+def _tell(problems: Sequence[Problem]) -> None:
+    """Why a file did not take part: its cases are among neither the passed nor the failed."""
+    from ...kb.build import ordered
+    from ..layout import write
+    from ..report_text import problem_lines
+
+    write(problem_lines(ordered(problems)), sys.stderr)
 
 
 def _changed(built: Built, overlays: Sequence[str]) -> Wanted | None:
