@@ -66,3 +66,28 @@ def folder(tmp_path: Path) -> Callable[..., Path]:
         return tmp_path / name
 
     return write
+
+
+DISK_DIAGNOSES = """
+schema: modelmedic/diagnoses/1
+domain: local
+sources: [{ref: local notes}]
+diagnoses:
+  - id: local.disk.full
+    title: The local disk is full
+    severity: error
+    kind: root-cause
+    summary: Nothing can be written.
+    actions: [{do: Make room., verify: df shows room.}]
+"""
+
+
+@pytest.fixture
+def disk(folder: Callable[..., Path]) -> Callable[[str, str], Path]:
+    """Writes an overlay about a full disk: its one diagnosis, with rules and cases."""
+
+    def write(rules: str, cases: str) -> Path:
+        files = {"diagnoses.yaml": DISK_DIAGNOSES, "disk.yaml": rules, "disk.test.yaml": cases}
+        return folder("local", files)
+
+    return write

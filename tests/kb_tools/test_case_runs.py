@@ -12,18 +12,6 @@ import pytest
 
 Run = Callable[..., Any]
 
-DIAGNOSES = """
-schema: modelmedic/diagnoses/1
-domain: local
-sources: [{ref: local notes}]
-diagnoses:
-  - id: local.disk.full
-    title: The local disk is full
-    severity: error
-    kind: root-cause
-    summary: Nothing can be written.
-    actions: [{do: Make room., verify: df shows room.}]
-"""
 RULES = """
 schema: modelmedic/rules/1
 domain: local
@@ -62,11 +50,8 @@ cases:
 
 
 @pytest.fixture
-def overlay(folder: Callable[..., Path]) -> Path:
-    return folder(
-        "local",
-        {"diagnoses.yaml": DIAGNOSES, "disk.yaml": RULES, "disk.test.yaml": CASES},
-    )
+def overlay(disk: Callable[[str, str], Path]) -> Path:
+    return disk(RULES, CASES)
 
 
 def change(path: Path, old: str, new: str) -> None:
@@ -192,11 +177,9 @@ cases:
 
 
 def test_confidence_and_what_must_not_be_derived_are_judged(
-    diagnose: Run, folder: Callable[..., Path]
+    diagnose: Run, disk: Callable[[str, str], Path]
 ) -> None:
-    files = {"diagnoses.yaml": DIAGNOSES, "disk.yaml": RULES, "disk.test.yaml": WRONG}
-    overlay = folder("unsure", files)
-    answer = diagnose("kb", "test", "unsure/", "--kb", overlay)
+    answer = diagnose("kb", "test", "local/", "--kb", disk(RULES, WRONG))
     assert answer.code == 3
     said = " ".join(answer.out.split())
     assert "local.disk.full is likely, not certain" in said

@@ -10,18 +10,6 @@ import pytest
 
 Run = Callable[..., Any]
 
-DIAGNOSES = """
-schema: modelmedic/diagnoses/1
-domain: local
-sources: [{ref: local notes}]
-diagnoses:
-  - id: local.disk.full
-    title: The local disk is full
-    severity: error
-    kind: root-cause
-    summary: Nothing can be written.
-    actions: [{do: Make room., verify: df shows room.}]
-"""
 RULES = """
 schema: modelmedic/rules/1
 domain: local
@@ -48,9 +36,8 @@ cases:
 
 
 @pytest.fixture
-def overlay(folder: Callable[..., Path]) -> Path:
-    files = {"diagnoses.yaml": DIAGNOSES, "disk.yaml": RULES, "disk.test.yaml": CASES}
-    return folder("local", files)
+def overlay(disk: Callable[[str, str], Path]) -> Path:
+    return disk(RULES, CASES)
 
 
 def test_alternatives_that_no_case_fires_and_untested_entries_are_named(

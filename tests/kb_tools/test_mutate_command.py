@@ -13,18 +13,6 @@ Run = Callable[..., Any]
 
 pytestmark = pytest.mark.slow  # each run first tries all cases of the shipped knowledge
 
-DIAGNOSES = """
-schema: modelmedic/diagnoses/1
-domain: local
-sources: [{ref: local notes}]
-diagnoses:
-  - id: local.disk.full
-    title: The local disk is full
-    severity: error
-    kind: root-cause
-    summary: Nothing can be written.
-    actions: [{do: Make room., verify: df shows room.}]
-"""
 RULES = """
 schema: modelmedic/rules/1
 domain: local
@@ -47,9 +35,8 @@ cases:
 
 
 @pytest.fixture
-def overlay(folder: Callable[..., Path]) -> Path:
-    files = {"diagnoses.yaml": DIAGNOSES, "disk.yaml": RULES, "disk.test.yaml": CASES}
-    return folder("local", files)
+def overlay(disk: Callable[[str, str], Path]) -> Path:
+    return disk(RULES, CASES)
 
 
 def test_survivors_are_listed_with_the_missing_test_and_suggested(

@@ -12,17 +12,8 @@ import click
 from .. import output
 from ..layout import Line
 from .group import DEBUG, kb
+from .schema import FORMS
 
-_FORMS = (
-    "diagnoses",
-    "rules",
-    "errors",
-    "trees",
-    "classifications",
-    "tests",
-    "vocabulary",
-    "overlay",
-)
 _CONDITIONS = ("Pattern", "Test", "VersionEvent", "All", "Any_", "Not", "Absent", "Count", "Series",
                "SeriesSource", "DiagnosisHolds", "BandHolds")  # fmt: skip
 _FIELDS_HEAD = """# Reference of the knowledge files
@@ -62,7 +53,7 @@ def fields_page() -> str:
 
     sections = [_FIELDS_HEAD]
     shown: set[str] = set()
-    for form in _FORMS:
+    for form in FORMS:
         schema = file_schema(form)
         sections.append(f"## modelmedic/{form}/1\n\n{_about(schema)}{_table(schema)}")
         for name, part in schema["definitions"].items():

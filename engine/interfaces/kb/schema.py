@@ -15,7 +15,7 @@ from .group import DEBUG, OVERLAYS, kb
 if TYPE_CHECKING:
     from ...knowledge_base import KnowledgeBase
 
-_FORMS = (
+FORMS = (
     "diagnoses",
     "rules",
     "errors",
@@ -28,7 +28,7 @@ _FORMS = (
 
 
 @kb.command()
-@click.argument("form", type=click.Choice(_FORMS), required=False)
+@click.argument("form", type=click.Choice(FORMS), required=False)
 @OVERLAYS
 @click.option(
     "--write",
@@ -64,10 +64,10 @@ def schema(
         return output.OK
     assert folder is not None
     folder.mkdir(parents=True, exist_ok=True)
-    for each in _FORMS:
+    for each in FORMS:
         text = output.json_text(file_schema(each, names))
         (folder / f"{each}.json").write_text(text, encoding="utf-8")
-    said = [Line(f"wrote {len(_FORMS)} schemas to {folder}", keep=True)]
+    said = [Line(f"wrote {len(FORMS)} schemas to {folder}", keep=True)]
     if headers:
         from .editor_headers import add_headers
 
