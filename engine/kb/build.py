@@ -8,6 +8,7 @@ from typing import Any
 
 from ...facts import ModelMedicError, Problem, Vocabulary
 from ...facts.declarations import load_vocabulary
+from ...facts.problems import shortened
 from ...facts.strict_yaml import Document, Read, load
 from ..files import Texts
 from ..ir import Program, to_plain
@@ -79,7 +80,7 @@ def build(
         plain,
         source,
         vocabulary,
-        compiled.problems,
+        tuple(p._replace(message=shortened(p.message)) for p in compiled.problems),
         compiled.program,
         compiled.drafts,
         tuple(documents),

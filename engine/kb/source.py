@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...facts import ModelMedicError, Problem
-from ...facts.problems import Location, did_you_mean
+from ...facts.problems import Location, did_you_mean, excerpt
 from ...facts.strict_models import Strict, check
 from ...facts.strict_yaml import Document, Read, load
 from .cases import TestsFile
@@ -106,7 +106,7 @@ def _add(
     model = files.get(schema) if isinstance(schema, str) else None
     if model is None:
         hint = did_you_mean(str(schema), files) or f"one of: {', '.join(files)}"
-        message = f"the file names no known schema (found {schema!r})"
+        message = f"the file names no known schema (found {excerpt(schema)})"
         source.problems.append(Problem("MM221", message, document.where(("schema",)), hint))
         return
     if is_test != (model is TestsFile):
