@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from ...facts import Fact
 from ...facts.fact import canonical
-from ...facts.lazy import cached_property
 from ..ir import Program
 from .alpha import AlphaLayer, Defaults
 from .derivation import MAX_COMBINATIONS, MAX_FIRINGS, Derivation, Firing, firing_order
@@ -22,7 +21,7 @@ MAX_ACTIVATIONS = 1_000_000
 
 
 class DurableBackend:
-    """Evaluates a program on a mark network, which is made when there is first something to join.
+    """Evaluates a program on mark networks, which are made when there is first something to join.
     Raises ``NetworkUnavailable`` where durable-rules cannot be imported."""
 
     name = "durable"
@@ -45,6 +44,7 @@ class DurableBackend:
         if network is None:
             load_engine()
         self._new_network = network or _durable_network
+        self._networks: dict[int, MarkNetwork] = {}
 
     def plan(self, index: int) -> RulePlan:
         """The slots of a rule; planned when the rule is first needed."""
@@ -66,13 +66,14 @@ class DurableBackend:
     def _grows(self, pattern: int) -> bool:
         return self.program.patterns[pattern].kind in self._derivable
 
-    @cached_property
-    def _network(self) -> MarkNetwork:
-        return self._new_network([Shape(*shape) for shape in self.program.network.shapes])
-
-    def open_session(self) -> MarkSession:
-        """A session of the network."""
-        return self._network.session()
+    def open_session(self, shape: int) -> MarkSession:
+        """A session in the network of one shape. A session costs time for every shape that its
+        network has, used or not; so each has its own, made when it is first needed."""
+        network = self._networks.get(shape)
+        if network is None:
+            made = self._new_network([Shape(*self.program.network.shapes[shape])])
+            network = self._networks.setdefault(shape, made)  # another thread may have been first
+        return network.session()
 
     def derive(self, facts: Sequence[Fact], memory: WorkingMemory | None = None) -> Derivation:
         """Run all strata to their fixpoints, in ``memory`` if it is given."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ...facts import Value
 from ..identity import identity, same
 from .derivation import Binding
-from .mark_network import Mark, MarkSession
+from .mark_network import DEFAULT_MARK_LIMIT, Mark, MarkLimitExceeded, MarkSession
 from .slots import RulePlan, Slot
 from .working_memory import Known, Values
 
@@ -18,17 +18,18 @@ _Meaning = tuple[RulePlan, Slot, tuple[Value, ...]]
 class Feed:
     """The marks of one run, each sent once, and what the activations of the network mean.
 
-    The session is opened when there is something to join, and belongs to this feed.
+    Each shape has a session of its own, which is opened when there is something to join, and
+    belongs to this feed.
     """
 
-    def __init__(self, open_session: Callable[[], MarkSession], shapes: Sequence[int]) -> None:
+    def __init__(self, open_session: Callable[[int], MarkSession], shapes: Sequence[int]) -> None:
         self._open = open_session
         self._shapes = shapes
-        self._session: MarkSession | None = None
+        self._sessions: dict[int, _Session] = {}
+        self._fed: dict[int, _Session] = {}
         self._keys: dict[tuple[str, Value], int] = {}
         self._sent: set[Mark] = set()
-        self._meanings: dict[int, _Meaning] = {}
-        self.pending: list[tuple[Mark, _Meaning]] = []
+        self.pending: dict[int, list[tuple[Mark, _Meaning]]] = {}
 
     def send(self, plan: RulePlan, slot: Slot, candidates: Iterable[Known]) -> None:
         """Put marks in line; none for a fact that lacks a joined attribute or disagrees with
@@ -41,38 +42,55 @@ class Feed:
             mark = Mark(shape, slot.number, (plan.number, *[self._key(value) for value in found]))
             if mark not in self._sent:
                 self._sent.add(mark)
-                self.pending.append((mark, (plan, slot, found)))
+                self.pending.setdefault(shape, []).append((mark, (plan, slot, found)))
 
     def flush(self) -> None:
-        """Feed what is in line; the negated marks of a rule stand before its positive ones."""
-        if self._session is None:
-            self._session = self._open()
-        if self.pending:
-            numbers = self._session.feed([mark for mark, _ in self.pending])
-            for number, (_, meaning) in zip(numbers, self.pending, strict=True):
-                self._meanings[number] = meaning
-            self.pending.clear()
+        """Feed what is in line; the negated marks of a rule stand before its positive ones. Raises
+        :class:`MarkLimitExceeded`."""
+        if len(self._sent) > DEFAULT_MARK_LIMIT:  # each session by itself may hold as many
+            raise MarkLimitExceeded(
+                f"a run takes {DEFAULT_MARK_LIMIT} marks; {len(self._sent)} were needed"
+            )
+        for shape, line in self.pending.items():
+            session = self._sessions.get(shape)
+            if session is None:
+                session = self._sessions[shape] = _Session(self._open(shape))
+            numbers = session.marks.feed([mark._replace(shape=0) for mark, _ in line])
+            session.meanings.update(zip(numbers, [meaning for _, meaning in line], strict=True))
+            self._fed[shape] = session
+        self.pending.clear()
 
     def activations(self) -> Iterator[tuple[RulePlan, Binding]]:
-        """The rules that the network activates, with the values of their variables."""
-        if self._session is not None:
-            for activation in self._session.activations():
-                yield self._binding(activation.marks)
+        """The rules that the network activates, with the values of their variables. What is fed
+        meanwhile counts."""
+        while self._fed:
+            _, session = self._fed.popitem()
+            for activation in session.marks.activations():
+                yield session.binding(activation.marks)
 
     def close(self) -> None:
-        """Free the session. A second call does nothing."""
-        if self._session is not None:
-            self._session.close()
-
-    def _binding(self, marks: Sequence[int]) -> tuple[RulePlan, Binding]:
-        values: dict[str, Value] = {}
-        for number in marks:
-            plan, slot, found = self._meanings[number]
-            values.update(zip((variable for _, variable in slot.joins), found, strict=True))
-        return plan, tuple([values[name] for name in plan.rule.variables])
+        """Free the sessions. A second call does nothing."""
+        for session in self._sessions.values():
+            session.marks.close()
 
     def _key(self, value: Value) -> int:
         return self._keys.setdefault(identity(value), len(self._keys))
+
+
+class _Session:
+    """The session of one shape, and what its marks stand for by their numbers."""
+
+    def __init__(self, marks: MarkSession) -> None:
+        self.marks = marks
+        self.meanings: dict[int, _Meaning] = {}
+
+    def binding(self, marks: Sequence[int]) -> tuple[RulePlan, Binding]:
+        """The rule that an activation is about, and the values of its variables."""
+        values: dict[str, Value] = {}
+        for number in marks:
+            plan, slot, found = self.meanings[number]
+            values.update(zip((variable for _, variable in slot.joins), found, strict=True))
+        return plan, tuple([values[name] for name in plan.rule.variables])
 
 
 def _joined(slot: Slot, values: Values) -> tuple[Value, ...] | None:
