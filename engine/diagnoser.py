@@ -180,7 +180,7 @@ class Consultation:
                 "digest": self._base.digest,
                 "overlays": [dict(overlay) for overlay in self._base.overlays],
             },
-            tuple((how.ids[fact], fact, how.is_derived(fact)) for fact in self.facts),
+            tuple([(how.ids[fact], fact, how.is_derived(fact)) for fact in self.facts]),
             diagnoses,
             ruled_out,
             planner.candidates() if planner else (),

@@ -41,7 +41,7 @@ class Evaluator:
         self._memory = memory
         self._sorted: dict[Signal, Sequence[Stated]] = {}
         self._of_kind: dict[str, Sequence[Stated]] = {}
-        self._judged: dict[Literal_, Judgement] = {}
+        self._judged: dict[int, Judgement] = {}  # by id of a literal that the judgement holds
 
     def _bearing_out(self, signal: Signal) -> Sequence[Stated]:
         """The facts behind a signal, in canonical order."""
@@ -68,9 +68,9 @@ class Evaluator:
         """The literal under a binding of (some of) its variables."""
         if literal.joins:
             return self._judge(literal, binding)
-        known = self._judged.get(literal)
+        known = self._judged.get(id(literal))
         if known is None:
-            known = self._judged[literal] = self._judge(literal, binding)
+            known = self._judged[id(literal)] = self._judge(literal, binding)
         return known
 
     def _judge(self, literal: Literal_, binding: Bindings) -> Judgement:
@@ -95,7 +95,7 @@ class Evaluator:
 
     def judge_rule(self, rule: Rule, binding: Bindings) -> tuple[Judgement, ...]:
         """Every literal of a rule under one binding."""
-        return tuple(self.judge(literal, binding) for literal in rule.literals)
+        return tuple([self.judge(literal, binding) for literal in rule.literals])
 
     def contradicts(self, rule: Rule) -> bool:
         """Whether a condition fails whatever the rule is bound to."""

@@ -61,19 +61,24 @@ class Explanations:
             **{fact: f"d{n}" for n, fact in enumerate(derived, 1)},
         }
         self._steps: dict[Firing, Step] = {}
+        self._towards: dict[Fact, Sequence[Step]] = {}
         self._depths: dict[Firing, int] = {}
 
     def is_derived(self, fact: Fact) -> bool:
         """Whether some rule concluded the fact, and nobody gave it."""
         return fact in self._derived
 
-    def steps(self, fact: Fact) -> list[Step]:
+    def steps(self, fact: Fact) -> Sequence[Step]:
         """Every firing that concludes the fact: strong ones first, then well-founded and shallow
         ones."""
-        steps = [self._towards(fact, firing) for firing in self._by_fact.get(fact, ())]
-        return sorted(steps, key=self._rank) if len(steps) > 1 else steps
+        known = self._towards.get(fact)
+        if known is None:
+            steps = [self._step_towards(fact, firing) for firing in self._by_fact.get(fact, ())]
+            known = sorted(steps, key=self._rank) if len(steps) > 1 else steps
+            self._towards[fact] = known
+        return known
 
-    def _towards(self, fact: Fact, firing: Firing) -> Step:
+    def _step_towards(self, fact: Fact, firing: Firing) -> Step:
         """The firing, with the strength that it gives to this one of its conclusions."""
         step = self.step(firing)
         facts = self._concluded[firing]
@@ -101,9 +106,11 @@ class Explanations:
             known = self._steps[firing] = Step(rule, firing, judgements, message, strength)
         return known
 
-    def all_steps(self) -> list[Step]:
-        """Every firing, in canonical order."""
-        return [self.step(firing) for firing in self._firings]
+    def all_steps(self, form: str = "") -> list[Step]:
+        """Every firing of rules, or of those of one form, in canonical order."""
+        rules = self._program.rules
+        fired = [f for f in self._firings if rules[f.rule].form == form] if form else self._firings
+        return [self.step(firing) for firing in fired]
 
     def how(self, fact: Fact, depth: int = 6) -> list[dict[str, Any]]:
         """The derivation of a fact as nested plain data; derived premises are unfolded once."""
@@ -113,11 +120,14 @@ class Explanations:
         if depth == 0 or fact in above:
             return []
         unfolded = []
+        beneath = above | {fact}
         for step in _one_per_entry(self.steps(fact)):
             because = [
-                self._premise(j, step.rule, depth, above | {fact})
-                for j in step.judgements
-                if j.literal.mode != "refuted" or j.facts
+                self._premise(condition, judgement.facts, depth, beneath)
+                for condition, judgement in zip(
+                    self._constants.conditions(step.firing.rule), step.judgements, strict=True
+                )
+                if judgement.facts or judgement.literal.mode != "refuted"
             ]
             plain: dict[str, Any] = {"rule": step.rule.entry, "because": _merge(because)}
             if step.strength:
@@ -128,15 +138,19 @@ class Explanations:
         return unfolded
 
     def _premise(
-        self, judgement: Judgement, rule: Rule, depth: int, above: frozenset[Fact]
+        self, condition: str, facts: Sequence[Fact], depth: int, above: frozenset[Fact]
     ) -> dict[str, Any]:
+        ids, derived = self.ids, self._derived
         plain: dict[str, Any] = {
-            "condition": self._constants.condition(judgement.literal, rule.guards),
-            "facts": [self.ids[fact] for fact in judgement.facts[:MAX_FACTS_SHOWN]],
+            "condition": condition,
+            "facts": [ids[fact] for fact in facts[:MAX_FACTS_SHOWN]],
         }
-        derived = [f for f in judgement.facts if f in self._derived]
-        inner = [step for fact in derived[:3] for step in self._how(fact, depth - 1, above)]
-        return plain | ({"how": inner} if inner else {})
+        inner: list[dict[str, Any]] = []
+        for fact in [fact for fact in facts if fact in derived][:3]:
+            inner += self._how(fact, depth - 1, above)
+        if inner:
+            plain["how"] = inner
+        return plain
 
     def _depth(self, firing: Firing) -> int:
         """The height of a firing's shallowest derivation; given facts have height 0."""
@@ -194,8 +208,10 @@ class Explanations:
         return tallest + 1
 
 
-def _one_per_entry(steps: Iterable[Step]) -> Sequence[Step]:
+def _one_per_entry(steps: Sequence[Step]) -> Sequence[Step]:
     """The first firing of each entry: alternatives of one entry are one reason."""
+    if len(steps) == 1:
+        return steps
     first: dict[tuple[str, str], Step] = {}
     for step in steps:
         first.setdefault((step.rule.entry, step.message), step)
@@ -204,6 +220,8 @@ def _one_per_entry(steps: Iterable[Step]) -> Sequence[Step]:
 
 def _merge(premises: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """'not X' is a refutation and a blocker; they are one condition for people."""
+    if len(premises) == 1:
+        return premises
     merged: dict[str, dict[str, Any]] = {}
     for premise in premises:
         known = merged.setdefault(premise["condition"], premise)

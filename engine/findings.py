@@ -109,10 +109,9 @@ def _independent(steps: Sequence[Support]) -> int:
 def messages(base: KnowledgeBase, explanations: Explanations) -> tuple[Message, ...]:
     """Error messages that rows recognise, each row and text once."""
     found: dict[tuple[str, str], list[Step]] = {}
-    for step in explanations.all_steps():
-        if step.rule.form == "error":
-            for fact in _recognised(step):
-                found.setdefault((step.rule.entry, str(fact.get("text") or "")), []).append(step)
+    for step in explanations.all_steps("error"):
+        for fact in _recognised(step):
+            found.setdefault((step.rule.entry, str(fact.get("text") or "")), []).append(step)
     with_text = {row for row, text in found if text}
     result = []
     for (row, text), steps in sorted(found.items()):

@@ -19,6 +19,7 @@ class RuleConstants:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._conditions: dict[tuple[Literal_, Sequence[Guard]], str] = {}
+        self._of_rule: dict[int, tuple[str, ...]] = {}
         self._concluded: dict[int, tuple[Fact, ...] | None] = {}
 
     def condition(self, literal: Literal_, guards: Sequence[Guard]) -> str:
@@ -27,6 +28,15 @@ class RuleConstants:
         if known is None:
             known = wording.condition(self.program, literal, guards)
             self._conditions[literal, guards] = known
+        return known
+
+    def conditions(self, number: int) -> tuple[str, ...]:
+        """The conditions of a rule in words, in their order."""
+        known = self._of_rule.get(number)
+        if known is None:
+            rule = self.program.rules[number]
+            known = tuple([self.condition(literal, rule.guards) for literal in rule.literals])
+            self._of_rule[number] = known
         return known
 
     def concluded(self, firing: Firing) -> tuple[Fact, ...]:

@@ -84,7 +84,7 @@ class AlphaLayer:
             found = values, self.signals(fact.kind, values)
             if len(self._matched) >= MAX_KEPT:
                 self._matched.clear()
-            if all(not isinstance(v, str) or len(v) <= MAX_KEPT_TEXT for v in values.values()):
+            if _is_short(values):
                 self._matched[fact] = found
         return found
 
@@ -162,6 +162,10 @@ class AlphaLayer:
                 for attribute, pairs in table.by_text.items()
             ],
         )
+
+
+def _is_short(values: Values) -> bool:
+    return all(not isinstance(v, str) or len(v) <= MAX_KEPT_TEXT for v in values.values())
 
 
 def _keyed(

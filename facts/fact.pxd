@@ -1,0 +1,9 @@
+cdef class Fact:
+    cdef public object kind
+    cdef public object values
+    cdef public object provenance
+    cdef public object _hash
+    cdef public object _order
+
+    cpdef get(self, attribute)
+    cpdef sort_key(self)
