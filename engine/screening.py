@@ -22,6 +22,7 @@ from .ir import Literal_, Rule
 
 if TYPE_CHECKING:
     from .diagnoser import Diagnoser
+    from .inference.alpha_nodes import AlphaNode
     from .inference.durable import DurableBackend
     from .knowledge_base import KnowledgeBase, Summary
     from .typed_json import TypedFacts
@@ -79,22 +80,23 @@ class Screening:
         if facts is None or self._typed is None:
             return self.screen(flat_facts(data, self._base))
         memory = WorkingMemory(self._backend.alpha)
-        self._typed.file(facts, memory)
-        return self._conclude(memory)
+        return self._conclude(memory, self._typed.file(facts, memory))
 
     @cached_property
     def _typed(self) -> TypedFacts | None:
         from .typed_json import TypedFacts
 
         try:
-            return TypedFacts(self._base.vocabulary, self._backend.alpha)
+            return TypedFacts(self._base.vocabulary, self._backend)
         except (ImportError, ValueError):
             return None
 
-    def _conclude(self, memory: WorkingMemory) -> tuple[Finding, ...]:
+    def _conclude(
+        self, memory: WorkingMemory, met: Sequence[AlphaNode] | None = None
+    ) -> tuple[Finding, ...]:
         run = Run(self._backend, memory)
         try:
-            capped = run.to_fixpoint()
+            capped = run.to_fixpoint(met)
         finally:
             run.close()
         if capped:

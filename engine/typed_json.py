@@ -6,16 +6,20 @@ what is wrong. It is an extra (``modelmedic[fast]``): without it everything work
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import compress
 from operator import attrgetter
-from typing import Annotated, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from ..facts import Vocabulary
 from ..facts.fact_file import SCHEMA
 from ..facts.kinds import MAX_STRING, MAX_TEXT, Attribute, Kind
-from .inference.alpha import AlphaLayer
+from .inference.alpha import Gate
+from .inference.alpha_nodes import AlphaNode
 from .inference.working_memory import WorkingMemory
+
+if TYPE_CHECKING:
+    from .inference.durable import DurableBackend
 
 _WHOLE = 2**63 - 1
 _LARGEST = 1e300
@@ -25,7 +29,7 @@ class TypedFacts:
     """Reads fact sets for one vocabulary. Raises ImportError where msgspec is missing, and
     ValueError where an attribute has the one name that is taken."""
 
-    def __init__(self, vocabulary: Vocabulary, alpha: AlphaLayer) -> None:
+    def __init__(self, vocabulary: Vocabulary, backend: DurableBackend) -> None:
         import msgspec
 
         self._as_dict = msgspec.structs.asdict
@@ -41,7 +45,9 @@ class TypedFacts:
         self._list = msgspec.json.Decoder(facts)
         self._document = msgspec.json.Decoder(document)
         self._kinds = classes
-        self._hits = dict(self._open_gates(alpha))
+        self._backend = backend
+        for made, name in classes.items():
+            _open_gate(made, backend.alpha.gate(name))
 
     def read(self, data: bytes) -> Sequence[Any] | None:
         """The facts of a JSON text; None if they are not plainly in order."""
@@ -54,44 +60,49 @@ class TypedFacts:
             return None
         return found
 
-    def file(self, facts: Sequence[Any], memory: WorkingMemory) -> None:
-        """Put facts under their signals, by their places. Few facts are of interest to any rule:
-        they are picked out without a step of Python for each of the others."""
-        found = list(map(self._hits.get, map(_GATE, facts)))
+    def file(self, facts: Sequence[Any], memory: WorkingMemory) -> Sequence[AlphaNode] | None:
+        """Put facts under their signals, by their places, and return the nodes that they came
+        through; None where some took another way. Few facts are of interest to any rule: they are
+        picked out without a step of Python for each of the others."""
+        found = list(map(dict.get, map(_TABLE, facts), map(_TEXT, facts)))
         matches = memory.matches
+        met: list[AlphaNode] = []
+        through = True
         for place in compress(range(len(found)), found):
-            fact, hits = facts[place], found[place]
-            if hits is _IN_FULL:
+            fact, nodes = facts[place], found[place]
+            if nodes is _IN_FULL:
                 given = {n: v for n, v in self._as_dict(fact).items() if v is not None}
                 memory.file_one(place, {"kind": self._kinds[fact.__class__], **given})
+                through = False
                 continue
-            for signal, check in hits or ():
-                if check is None or check(fact) is True:
-                    known = matches.get(signal)
+            for node in nodes or ():
+                if node.check is None or node.check(fact) is True:
+                    known = matches.get(node.signal)
                     if known is None:
-                        matches[signal] = [(place, fact)]
+                        matches[node.signal] = [(place, fact)]
+                        if not node.known:
+                            node.find(self._backend)
+                        met.append(node)
                     else:
                         known.append((place, fact))
-
-    def _open_gates(self, alpha: AlphaLayer) -> Iterator[tuple[tuple[Any, Any], Any]]:
-        """By class and the text that its gate looks at, what the text hits. A class without a gate
-        has no such text, and all its facts are filed in full."""
-        for made, name in self._kinds.items():
-            gate = alpha.gate(name)
-            if gate is None:
-                made._gate = None
-                yield (made, None), _IN_FULL
-            elif gate.by_value:
-                made._gate = vars(made)[gate.attribute]
-                for text, hits in gate.by_value.items():
-                    yield (made, text), hits
-            else:
-                made._gate = None
+        return met if through else None
 
 
-_GATE = attrgetter("__class__", "_gate")
-_IN_FULL = (("", None),)
-"""In place of hits: this fact takes more than a look at one text."""
+def _open_gate(made: Any, gate: Gate | None) -> None:
+    """Give a class the text that its gate looks at, and the nodes by that text. A class without a
+    gate has no such text, and all its facts are filed in full."""
+    made._text = None
+    made._table = {None: _IN_FULL} if gate is None else {}
+    if gate is not None and gate.by_value:
+        made._text = vars(made)[gate.attribute]
+        for text, hits in gate.by_value.items():
+            made._table[text] = tuple([AlphaNode(signal, check) for signal, check in hits])
+
+
+_TABLE = attrgetter("_table")
+_TEXT = attrgetter("_text")
+_IN_FULL = (AlphaNode(("", 0), None),)
+"""In place of nodes: this fact takes more than a look at one text."""
 
 
 def _class(msgspec: Any, kind: Kind) -> Any:

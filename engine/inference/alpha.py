@@ -6,8 +6,8 @@ match of an expression contains. So the cost of a fact follows its matches, not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from ...facts import Fact, Value
 from ...facts.records import NamedTuple
@@ -20,6 +20,7 @@ from .network_index import AlphaTable, Signal
 Values = Mapping[str, Value]
 Defaults = Mapping[str, Mapping[str, Value]]
 Refutes = Callable[[Values], bool]
+Shareable = TypeVar("Shareable", bound=Hashable)
 
 MAX_KEPT = 4096
 MAX_KEPT_TEXT = 2048
@@ -59,6 +60,11 @@ class AlphaLayer:
         self._counted = {aggregate.pattern for aggregate in program.aggregates}
         self._passes: list[FactCheck | None] = [None] * len(program.patterns)
         self._refutes: list[Refutes | None] = [None] * len(program.patterns)
+        self._shared: dict[Any, Any] = {}
+
+    def share(self, value: Shareable) -> Shareable:
+        """The one object that stands for equal ones, such as a signal."""
+        return self._shared.setdefault(value, value)  # type: ignore[no-any-return]
 
     def passes(self, number: int) -> FactCheck:
         """Whether a fact of the pattern's kind passes (three-valued)."""
@@ -80,13 +86,17 @@ class AlphaLayer:
         """
         found = self._matched.get(fact)
         if found is None:
-            values = values_of(fact, self._defaults)
+            values = self.values(fact)
             found = values, self.signals(fact.kind, values)
             if len(self._matched) >= MAX_KEPT:
                 self._matched.clear()
             if _is_short(values):
                 self._matched[fact] = found
         return found
+
+    def values(self, fact: Fact) -> Values:
+        """The attribute values of a fact, with the defaults of its kind where it is silent."""
+        return values_of(fact, self._defaults)
 
     def gate(self, kind: str) -> Gate | None:
         """How facts of a kind are matched in flat form; None where it takes more than a gate."""
@@ -108,7 +118,7 @@ class AlphaLayer:
         return Gate(
             attribute,
             {
-                value: [(("match", n), self._rest(n, attribute)) for n in found]
+                value: [(self.share(("match", n)), self._rest(n, attribute)) for n in found]
                 for value, found in by_value.items()
             },
         )
@@ -124,12 +134,31 @@ class AlphaLayer:
     def signals(self, kind: str, values: Values) -> list[Signal]:
         """What the fact says of the patterns of its kind: ``unless_possible`` for those that it
         passes or may pass, ``match`` for those it passes, ``refuted`` for those it contradicts."""
+        table = self._table(kind)
+        return [] if table is None else self._judge(_candidates(table, values), values)
+
+    def _table(self, kind: str) -> _Kind | None:
         table = self._kinds.get(kind)
-        if table is None:
-            if kind not in self._index.alpha:
-                return []
+        if table is None and kind in self._index.alpha:
             table = self._kinds[kind] = self._prepare(self._index.alpha[kind])
-        return self._judge(_candidates(table, values), values)
+        return table
+
+    def signals_of(
+        self, kind: str, constants: Mapping[str, Value], variable: Collection[str]
+    ) -> tuple[Signal, ...] | None:
+        """The signals of every fact with those constants, whatever its ``variable`` attributes are;
+        None where they depend on them."""
+        table = self._table(kind)
+        if table is None:
+            return ()
+        if any(a in variable for a, *_ in (*table.by_value, *table.by_text)):
+            return None
+        values = {**self._defaults.get(kind, {}), **constants}
+        candidates = _candidates(table, values)
+        tested = {t.attribute for n in candidates for t in self._patterns[n].tests}
+        if not tested.isdisjoint({*variable, ""}):  # "": a test of the whole fact
+            return None
+        return tuple([self.share(signal) for signal in self._judge(candidates, values)])
 
     def _judge(self, candidates: Sequence[int], values: Values) -> list[Signal]:
         blocking, refutable, passes = self._index.blocking, self._index.refutable, self._passes

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 
 from ...facts import Fact
 from ...facts.fact import canonical
-from ..ir import Program
+from ..ir import Conclusion, Program
 from .alpha import AlphaLayer, Defaults
 from .derivation import MAX_COMBINATIONS, MAX_FIRINGS, Derivation, Firing, firing_order
 from .durable_engine import load_engine
 from .mark_network import MarkNetwork, MarkSession, Shape
 from .network_index import Lookup, Signal
 from .run import Run
-from .slots import RulePlan, plan_rule
+from .slots import RulePlan, Setting, plan_rule
 from .working_memory import WorkingMemory
 
 MAX_ACTIVATIONS = 1_000_000
@@ -40,6 +40,7 @@ class DurableBackend:
         self.alpha = AlphaLayer(program, defaults)
         self.watchers = Lookup(self._watchers)
         self.plans: dict[int, RulePlan] = {}
+        self._setting = Setting(self._grows, self._signals_of, self.alpha.share)
         self._derivable = {key.partition(" ")[0] for key in program.network.concluding}
         if network is None:
             load_engine()
@@ -51,17 +52,19 @@ class DurableBackend:
         plan = self.plans.get(index)
         if plan is None:
             rule = self.program.rules[index]
-            plan = self.plans[index] = plan_rule(index, rule, self._grows, self._is_final)
+            plan = self.plans[index] = plan_rule(index, rule, self._setting)
         return plan
 
-    def _is_final(self, fact: Fact) -> bool:
-        return not self.alpha.match(fact)[1]
+    def _signals_of(self, conclusion: Conclusion) -> Sequence[Signal] | None:
+        constants = {n: v for n, v in conclusion.values if not isinstance(v, tuple)}
+        variable = [n for n, v in conclusion.values if isinstance(v, tuple)]
+        return self.alpha.signals_of(conclusion.kind, constants, variable)
 
     def _watchers(self, signal: Signal) -> tuple[Sequence[RulePlan], Sequence[RulePlan]]:
         """The rules that watch a signal before all others: those for which it is all they need, and
         the rest."""
         plans = [self.plan(index) for index in self.program.network.first_watch[signal]]
-        return [p for p in plans if p.alone], [p for p in plans if not p.alone]
+        return tuple([p for p in plans if p.alone]), tuple([p for p in plans if not p.alone])
 
     def _grows(self, pattern: int) -> bool:
         return self.program.patterns[pattern].kind in self._derivable

@@ -1,5 +1,6 @@
 cimport cython
 
+from .alpha_nodes cimport AlphaNode
 from .slots cimport Maker, RulePlan, Slot
 from .working_memory cimport WorkingMemory
 
@@ -19,8 +20,8 @@ cdef class Run:
     cdef object _feed
     cdef object _combinations
 
-    @cython.locals(waiting=RulePlan, ready=list)
-    cpdef to_fixpoint(self)
+    @cython.locals(waiting=RulePlan, ready=list, node=AlphaNode)
+    cpdef to_fixpoint(self, met=*)
 
     @cython.locals(plan=RulePlan)
     cdef bint _work_off_agenda(self) except -1
@@ -28,15 +29,17 @@ cdef class Run:
     @cython.locals(plan=RulePlan)
     cdef bint _to_fixpoint_of_stratum(self) except -1
 
-    @cython.locals(plan=RulePlan)
     cdef _wake(self, signal)
 
-    @cython.locals(known=list, told=bint)
-    cdef _fill(self, RulePlan plan, signal)
+    @cython.locals(plan=RulePlan)
+    cdef _pass_on(self, signal, tuple alone, tuple others)
+
+    @cython.locals(told=bint)
+    cdef _fill(self, RulePlan plan, signal, list known)
 
     cdef _wait_on(self, RulePlan plan)
 
-    @cython.locals(slot=Slot, candidates=list, single=bint)
+    @cython.locals(slot=Slot, candidates=list, single=bint, signals=tuple)
     cdef _activate(self, RulePlan plan)
 
     cdef _join(self, RulePlan plan, Slot slot, known)
@@ -56,4 +59,4 @@ cdef class Run:
     cdef _fire(self, RulePlan plan, tuple binding, premises)
 
     @cython.locals(plan=RulePlan)
-    cdef _derived(self, fact)
+    cdef _derived(self, fact, signals)

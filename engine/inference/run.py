@@ -24,6 +24,7 @@ from .slots import RulePlan, Slot
 from .working_memory import Known, Token, WorkingMemory
 
 if TYPE_CHECKING:
+    from .alpha_nodes import AlphaNode
     from .combinations import Combinations
     from .durable import DurableBackend
 
@@ -59,14 +60,18 @@ class Run:
         self._feed: Feed | None = None
         self._combinations: Combinations | None = None
 
-    def to_fixpoint(self) -> str:
+    def to_fixpoint(self, met: Sequence[AlphaNode] | None = None) -> str:
         """Derive everything from the facts in working memory. Returns the cap that ended the run,
-        or an empty text."""
+        or an empty text. ``met`` are the alpha nodes that they came through, if all came so."""
         given = len(self._memory.facts)
         for index in self._backend.program.network.always_ready:
             self._wait_on(self._backend.plan(index))
-        for signal in list(self._matches):
-            self._wake(signal)
+        if met is None:
+            for signal in list(self._matches):
+                self._wake(signal)
+        else:
+            for node in met:
+                self._pass_on(node.signal, node.alone, node.others)
         try:
             for stratum, ready in enumerate(self._ready):
                 self._stratum = stratum
@@ -125,17 +130,23 @@ class Run:
     def _wake(self, signal: Signal) -> None:
         """A pattern has its first match: look at the rules that watch it before all others."""
         alone, others = self._backend.watchers[signal]
-        for plan in alone:
-            self._fill(plan, signal)
+        self._pass_on(signal, alone, others)
+
+    def _pass_on(
+        self, signal: Signal, alone: Sequence[RulePlan], others: Sequence[RulePlan]
+    ) -> None:
+        if alone:
+            known = self._matches[signal]
+            for plan in alone:
+                self._fill(plan, signal, known)
         for plan in others:
             self._wait_on(plan)
 
-    def _fill(self, plan: RulePlan, signal: Signal) -> None:
+    def _fill(self, plan: RulePlan, signal: Signal, known: Sequence[Known]) -> None:
         """Put a rule that needs one fact and nothing else on the agenda, for each that there is.
         Its stratum does not matter: nothing that comes later takes its premise away."""
         if plan.grows:
             self._live.setdefault(signal, []).append((plan, plan.positives[0]))
-        known = self._matches[signal]
         told = plan.told and len(known) == 1
         for token, values in known:
             binding: Any = tuple([values.get(name) for _, name in plan.sources])
@@ -158,15 +169,15 @@ class Run:
         for number, wanted in plan.aggregates:
             if self._aggregate(number) is not wanted:
                 return
+        if plan.grows:
+            for slot in plan.positives:
+                if slot.grows and slot.signal is not None:
+                    self._live.setdefault(slot.signal, []).append((plan, slot))
         candidates = []
         single = True
-        for slot in plan.positives:
-            found = _NO_FACT
-            if slot.signal is not None:
-                if slot.grows:
-                    self._live.setdefault(slot.signal, []).append((plan, slot))
-                found = self._matches.get(slot.signal, ())
-                single = single and len(found) == 1
+        for signal in plan.signals:
+            found = _NO_FACT if signal is None else self._matches.get(signal, ())
+            single = single and len(found) == 1
             candidates.append(found)
         if single:
             if len(candidates) > 1:
@@ -194,7 +205,7 @@ class Run:
         bound = tuple([candidates[slot][1].get(name) for slot, name in plan.sources])
         if None in bound:
             return
-        binding: Binding = bound  # type: ignore[assignment]
+        binding: Binding = bound
         for slot, attribute, place in plan.checks:
             value = candidates[slot][1].get(attribute)
             if value is None or not same(binding[place], value):
@@ -249,18 +260,27 @@ class Run:
         if len(fired) == count:
             return
         for maker in plan.conclusions:
-            fact = maker.fact or maker.make(binding)
-            known = reasons.setdefault(fact, [])
-            known.append((plan, binding, premises, maker.strength))
-            if len(known) == 1 and not maker.final:
-                self._derived(fact)
+            fact = maker.make(binding) if maker.fact is None else maker.fact
+            known = reasons.get(fact)
+            if known is not None:
+                known.append((plan, binding, premises, maker.strength))
+                continue
+            reasons[fact] = [(plan, binding, premises, maker.strength)]
+            if not maker.final:
+                self._derived(fact, maker.signals)
 
-    def _derived(self, fact: Fact) -> None:
+    def _derived(self, fact: Fact, signals: Sequence[Signal] | None) -> None:
         """Take up a derived fact: join it to the active rules, wake those that watch for it."""
-        added = self._memory.add(fact)
-        if added is None:
-            return
-        values, signals = added
+        if signals is None:
+            added = self._memory.add(fact)
+            if added is None:
+                return
+            values, signals = added
+        else:
+            known = self._memory.add_derived(fact, signals)
+            if known is None:
+                return
+            values = known
         for signal in signals:
             for plan, slot in self._live.get(signal, ()):
                 self._join(plan, slot, (fact, values))

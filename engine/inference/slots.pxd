@@ -9,13 +9,14 @@ cdef class RulePlan:
     cdef readonly object number
     cdef readonly object rule
     cdef readonly object stratum
-    cdef readonly object waits
+    cdef readonly tuple waits
+    cdef readonly tuple signals
     cdef readonly object guards
     cdef readonly tuple positives
     cdef readonly tuple negatives
     cdef readonly tuple aggregates
-    cdef readonly object sources
-    cdef readonly object checks
+    cdef readonly tuple sources
+    cdef readonly tuple checks
     cdef readonly tuple conclusions
     cdef readonly bint grows
     cdef readonly bint told
@@ -27,5 +28,6 @@ cdef class Maker:
     cdef readonly object strength
     cdef readonly tuple values
     cdef readonly object fact
+    cdef readonly object signals
     cdef readonly bint final
     cpdef object make(self, tuple binding)

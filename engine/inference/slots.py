@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...facts import Fact, Value
+from ...facts.records import NamedTuple
 from ..identity import identity
 from ..ir import Conclusion, Pattern, Rule, Test
 from .derivation import conclude
@@ -14,6 +15,21 @@ from .network_index import AlphaTable, NetworkIndex, Signal, goal
 from .required_text import required_text
 
 COUNTED = "aggregate"
+
+
+class Setting(NamedTuple):
+    """What a plan depends on beside its rule: whether rules may derive facts that match a pattern
+    (``grows``), the signals of every fact that a conclusion may become (None where they depend on
+    the binding), and the one object that stands for equal ones (``share``): what all plans touch is
+    in the processor's cache."""
+
+    grows: Callable[[int], bool]
+    signals_of: Callable[[Conclusion], Sequence[Signal] | None]
+    share: Callable[[Any], Any]
+
+
+ALL_OPEN = Setting(lambda pattern: True, lambda conclusion: None, lambda value: value)
+"""Nothing is known of other rules."""
 
 
 class Slot:
@@ -44,15 +60,16 @@ class RulePlan:
     """How a rule runs: its slots, the aggregates that must have the wanted truth, and what it
     concludes.
 
-    ``sources`` tells for each variable which positive slot and attribute bind it first, ``checks``
-    which others (slot, attribute, variable) must agree. ``told`` says that the candidates of the
-    slots are all that a firing rests on, so that nobody needs to look for more; ``alone`` that the
-    rule needs one fact and nothing else, ``grows`` that rules may derive facts for its slots.
+    ``signals`` are those of the positive slots. ``sources`` tells for each variable which positive
+    slot and attribute bind it first, ``checks`` which others (slot, attribute, variable) must
+    agree. ``told`` says that the candidates of the slots are all that a firing rests on, so that
+    nobody needs to look for more; ``alone`` that the rule needs one fact and nothing else,
+    ``grows`` that rules may derive facts for its slots.
     """
 
     __slots__ = (
         "aggregates", "alone", "checks", "conclusions", "grows", "guards", "negatives", "number",
-        "positives", "rule", "sources", "stratum", "told", "waits",
+        "positives", "rule", "signals", "sources", "stratum", "told", "waits",
     )  # fmt: skip
 
     def __init__(
@@ -62,18 +79,20 @@ class RulePlan:
         positives: tuple[Slot, ...],
         negatives: tuple[Slot, ...],
         all_kept: bool,
-        is_final: Callable[[Fact], bool],
+        setting: Setting,
     ) -> None:
         self.number = number
         self.rule = rule
         self.stratum = rule.stratum
-        self.waits = rule.waits
+        self.waits = tuple([setting.share(signal) for signal in rule.waits])
         self.guards = rule.guards
         self.positives = positives
         self.negatives = negatives
+        self.signals = tuple([slot.signal for slot in positives])
         self.aggregates = tuple((x.pattern, x.wanted) for x in rule.literals if x.mode == COUNTED)
-        self.sources, self.checks = _bound_by(rule, positives)
-        self.conclusions = tuple(Maker(rule, c, is_final) for c in rule.conclusions)
+        sources, checks = _bound_by(rule, positives)
+        self.sources, self.checks = setting.share(sources), setting.share(checks)
+        self.conclusions = tuple([Maker(rule, c, setting) for c in rule.conclusions])
         self.grows = any(slot.grows for slot in positives)
         self.told = all_kept and not self.aggregates and not self.grows
         needed = len(positives) + len(negatives) + len(self.aggregates)
@@ -82,14 +101,12 @@ class RulePlan:
 
 class Maker:
     """What makes a conclusion: the ``fact`` where it is the same for all bindings, else the places
-    of the variables in a binding with the constants. A ``final`` fact is of no interest to any
-    rule."""
+    of the variables in a binding with the constants. ``signals`` are those of the fact, None where
+    they depend on the binding; a ``final`` fact is of no interest to any rule."""
 
-    __slots__ = ("fact", "final", "kind", "strength", "values")
+    __slots__ = ("fact", "final", "kind", "signals", "strength", "values")
 
-    def __init__(
-        self, rule: Rule, conclusion: Conclusion, is_final: Callable[[Fact], bool]
-    ) -> None:
+    def __init__(self, rule: Rule, conclusion: Conclusion, setting: Setting) -> None:
         values = sorted(
             (n, None, rule.variables.index(v[0])) if isinstance(v, tuple) else (n, v, -1)
             for n, v in conclusion.values
@@ -99,7 +116,8 @@ class Maker:
         self.strength = conclusion.strength
         self.values = tuple(values)
         self.fact = conclude(conclusion, {}) if constant else None
-        self.final = self.fact is not None and is_final(self.fact)
+        self.signals = setting.signals_of(conclusion)
+        self.final = self.signals is not None and not self.signals
 
     def make(self, binding: Sequence[Value]) -> Fact:
         """The fact that a binding concludes."""
@@ -116,24 +134,27 @@ def crowded(rule: Rule) -> bool:
 def plan_rule(
     index: int,
     rule: Rule,
-    grows: Callable[[int], bool] = lambda pattern: True,
-    is_final: Callable[[Fact], bool] = lambda fact: False,
+    setting: Setting = ALL_OPEN,
 ) -> RulePlan:
     """Positive and negated slots. Literals without variables beyond the slots that a shape has are
-    left to the readiness check of the driver, which they pass before any mark is sent. ``grows``
-    says of a pattern whether rules may derive facts that match it, ``is_final`` of a fact that no
-    rule looks at it."""
+    left to the readiness check of the driver, which they pass before any mark is sent."""
+    grows, share = setting.grows, setting.share
     negated = [x for x in rule.literals if x.mode.startswith("unless")]
     positive = [x for x in rule.literals if x.mode in ("match", "refuted")]
     positive.sort(key=lambda x: (not x.joins, x.mode == "refuted"))
     kept = positive[: MAX_SLOTS - len(negated)]
-    slots = [Slot(i, (x.mode, x.pattern), x.joins, grows(x.pattern)) for i, x in enumerate(kept)]
+    slots = [
+        Slot(i, share((x.mode, x.pattern)), share(x.joins), grows(x.pattern))
+        for i, x in enumerate(kept)
+    ]
     if not slots:
         slots = [Slot(0, None, ())]
     base = len(slots)
-    blockers = [Slot(base + i, (x.mode, x.pattern), x.joins) for i, x in enumerate(negated)]
+    blockers = [
+        Slot(base + i, share((x.mode, x.pattern)), share(x.joins)) for i, x in enumerate(negated)
+    ]
     all_kept = len(kept) == len(positive)
-    return RulePlan(index, rule, tuple(slots), tuple(blockers), all_kept, is_final)
+    return RulePlan(index, rule, tuple(slots), tuple(blockers), all_kept, setting)
 
 
 def _bound_by(

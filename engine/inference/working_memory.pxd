@@ -13,6 +13,8 @@ cdef class WorkingMemory:
 
     cpdef add(self, fact)
 
+    cpdef add_derived(self, fact, signals)
+
     @cython.locals(matches=dict)
     cpdef file(self, token, values, signals)
 

@@ -42,6 +42,15 @@ class WorkingMemory:
         self.file(fact, values, signals)
         return found
 
+    def add_derived(self, fact: Fact, signals: Sequence[Signal]) -> Values | None:
+        """Keep a fact whose signals are known beforehand and return its values; None if the fact is
+        known already."""
+        if fact in self.facts:
+            return None
+        values = self.facts[fact] = self.alpha.values(fact)
+        self.file(fact, values, signals)
+        return values
+
     def file(self, token: Token, values: Values, signals: Sequence[Signal]) -> None:
         """Put a fact under its signals."""
         matches = self.matches

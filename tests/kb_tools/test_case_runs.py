@@ -179,14 +179,15 @@ cases:
 def test_confidence_and_what_must_not_be_derived_are_judged(
     diagnose: Run, disk: Callable[[str, str], Path]
 ) -> None:
-    answer = diagnose("kb", "test", "local/", "--kb", disk(RULES, WRONG))
+    overlay = disk(RULES, WRONG)
+    answer = diagnose("kb", "test", "local/", "--kb", overlay)
     assert answer.code == 3
     said = " ".join(answer.out.split())
     assert "local.disk.full is likely, not certain" in said
     assert "is there, not expected" in said
     right = WRONG.replace("certain}", "likely}").replace("name: local.disk.full}]", "name: lab}]")
     (overlay / "disk.test.yaml").write_text(right)
-    assert diagnose("kb", "test", "unsure/", "--kb", overlay).code == 0
+    assert diagnose("kb", "test", "local/", "--kb", overlay).code == 0
 
 
 def test_a_file_that_is_not_valid_is_told_of(diagnose, overlay):
