@@ -178,8 +178,8 @@ def _sure(derived: _Derived, reasons: Sequence[Reason]) -> str:
 
 def _entries(reasons: Sequence[Reason]) -> tuple[str, ...]:
     if len(reasons) == 1:
-        return (reasons[0][0].rule.entry,)
-    return tuple(sorted({reason[0].rule.entry for reason in reasons}))
+        return (reasons[0][0].entry,)
+    return tuple(sorted({reason[0].entry for reason in reasons}))
 
 
 def flat_facts(data: bytes, base: KnowledgeBase) -> list[Flat]:

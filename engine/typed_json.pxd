@@ -14,5 +14,5 @@ cdef class TypedFacts:
 
     cpdef read(self, data)
 
-    @cython.locals(node=AlphaNode, matches=dict, met=list, found=list, nodes=tuple)
+    @cython.locals(node=AlphaNode, matches=dict, met=list, found=list)
     cpdef file(self, facts, WorkingMemory memory)

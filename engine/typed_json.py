@@ -69,14 +69,14 @@ class TypedFacts:
         met: list[AlphaNode] = []
         through = True
         for place in compress(range(len(found)), found):
-            fact, nodes = facts[place], found[place]
-            if nodes is _IN_FULL:
+            fact, node = facts[place], found[place]
+            if node is _IN_FULL:
                 given = {n: v for n, v in self._as_dict(fact).items() if v is not None}
                 memory.file_one(place, {"kind": self._kinds[fact.__class__], **given})
                 through = False
                 continue
-            for node in nodes or ():
-                if node.check is None or node.check(fact) is True:
+            while node is not None:
+                if node.passes(fact):
                     known = matches.get(node.signal)
                     if known is None:
                         matches[node.signal] = [(place, fact)]
@@ -85,24 +85,28 @@ class TypedFacts:
                         met.append(node)
                     else:
                         known.append((place, fact))
+                node = node.next
         return met if through else None
 
 
 def _open_gate(made: Any, gate: Gate | None) -> None:
-    """Give a class the text that its gate looks at, and the nodes by that text. A class without a
-    gate has no such text, and all its facts are filed in full."""
+    """Give a class the text that its gate looks at, and the first node by that text. A class without
+    a gate has no such text, and all its facts are filed in full."""
     made._text = None
     made._table = {None: _IN_FULL} if gate is None else {}
     if gate is not None and gate.by_value:
         made._text = vars(made)[gate.attribute]
         for text, hits in gate.by_value.items():
-            made._table[text] = tuple([AlphaNode(signal, check) for signal, check in hits])
+            node: AlphaNode | None = None
+            for signal, check, tests in reversed(hits):
+                node = AlphaNode(signal, check, tests, node)
+            made._table[text] = node
 
 
 _TABLE = attrgetter("_table")
 _TEXT = attrgetter("_text")
-_IN_FULL = (AlphaNode(("", 0), None),)
-"""In place of nodes: this fact takes more than a look at one text."""
+_IN_FULL = AlphaNode(("", 0), None, (), None)
+"""In place of a node: this fact takes more than a look at one text."""
 
 
 def _class(msgspec: Any, kind: Kind) -> Any:

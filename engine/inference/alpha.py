@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from ...facts import Fact, Value
 from ...facts.records import NamedTuple
 from ..identity import identity
-from ..ir import Program
+from ..ir import Program, Test
 from ..operators import FactCheck, compile_contradiction, values_of
 from .alpha_tests import quick_pattern
 from .network_index import AlphaTable, Signal
@@ -40,10 +40,11 @@ class _Kind(NamedTuple):
 
 class Gate(NamedTuple):
     """The table of a kind whose patterns all name a text of one attribute, and of which nothing but
-    matches is of interest: by that text, the signals with the checks that are left."""
+    matches is of interest: by that text, the signals with the check that is left, and the tests
+    that it makes."""
 
     attribute: str
-    by_value: Mapping[Any, Sequence[tuple[Signal, FactCheck | None]]]
+    by_value: Mapping[Any, Sequence[tuple[Signal, FactCheck | None, Sequence[Test]]]]
 
 
 class AlphaLayer:
@@ -118,18 +119,19 @@ class AlphaLayer:
         return Gate(
             attribute,
             {
-                value: [(self.share(("match", n)), self._rest(n, attribute)) for n in found]
+                value: [(self.share(("match", n)), *self._rest(n, attribute)) for n in found]
                 for value, found in by_value.items()
             },
         )
 
-    def _rest(self, number: int, attribute: str) -> FactCheck | None:
-        """The check beyond the equality that the gate has made."""
+    def _rest(self, number: int, attribute: str) -> tuple[FactCheck | None, Sequence[Test]]:
+        """The check beyond the equality that the gate has made, and its tests."""
         pattern = self._patterns[number]
-        tests = [t for t in pattern.tests if t.op != "eq" or t.attribute != attribute]
+        tests = tuple([t for t in pattern.tests if t.op != "eq" or t.attribute != attribute])
         if len(tests) < len(pattern.tests) - 1:
-            return self.passes(number)  # two equalities on one attribute: hardly both hold
-        return quick_pattern(pattern._replace(tests=tuple(tests))) if tests else None
+            # two equalities on one attribute: hardly both hold
+            return self.passes(number), pattern.tests
+        return quick_pattern(pattern._replace(tests=tests)) if tests else None, tests
 
     def signals(self, kind: str, values: Values) -> list[Signal]:
         """What the fact says of the patterns of its kind: ``unless_possible`` for those that it

@@ -14,7 +14,7 @@ cdef class Run:
     cdef dict _watchers
     cdef dict _live
     cdef list _ready
-    cdef object _stratum
+    cdef int _stratum
     cdef list _agenda
     cdef set _outside
     cdef object _feed

@@ -68,8 +68,8 @@ class RulePlan:
     """
 
     __slots__ = (
-        "aggregates", "alone", "checks", "conclusions", "grows", "guards", "negatives", "number",
-        "positives", "rule", "signals", "sources", "stratum", "told", "waits",
+        "aggregates", "alone", "checks", "conclusions", "entry", "grows", "guards", "negatives",
+        "number", "positives", "rule", "signals", "sources", "stratum", "told", "waits",
     )  # fmt: skip
 
     def __init__(
@@ -83,6 +83,7 @@ class RulePlan:
     ) -> None:
         self.number = number
         self.rule = rule
+        self.entry = rule.entry
         self.stratum = rule.stratum
         self.waits = tuple([setting.share(signal) for signal in rule.waits])
         self.guards = rule.guards

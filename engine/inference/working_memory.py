@@ -88,7 +88,7 @@ class WorkingMemory:
             if gate is None:
                 self.file_one(place, item)
                 continue
-            for signal, check in gate.by_value.get(item.get(gate.attribute), ()):
+            for signal, check, _ in gate.by_value.get(item.get(gate.attribute), ()):
                 if check is None or check(item) is True:
                     known = matches.get(signal)
                     if known is None:
