@@ -90,8 +90,8 @@ class TypedFacts:
 
 
 def _open_gate(made: Any, gate: Gate | None) -> None:
-    """Give a class the text that its gate looks at, and the first node by that text. A class without
-    a gate has no such text, and all its facts are filed in full."""
+    """Give a class the text that its gate looks at, and the first node by that text. A class
+    without a gate has no such text, and all its facts are filed in full."""
     made._text = None
     made._table = {None: _IN_FULL} if gate is None else {}
     if gate is not None and gate.by_value:

@@ -10,8 +10,9 @@ from ..ir import Conclusion, Program
 from .alpha import AlphaLayer, Defaults
 from .derivation import MAX_COMBINATIONS, MAX_FIRINGS, Derivation, Firing, firing_order
 from .durable_engine import load_engine
-from .mark_network import MarkNetwork, MarkSession, Shape
+from .mark_network import MarkNetwork, Shape
 from .network_index import Lookup, Signal
+from .networks import Networks
 from .run import Run
 from .slots import RulePlan, Setting, plan_rule
 from .working_memory import WorkingMemory
@@ -44,8 +45,7 @@ class DurableBackend:
         self._derivable = {key.partition(" ")[0] for key in program.network.concluding}
         if network is None:
             load_engine()
-        self._new_network = network or _durable_network
-        self._networks: dict[int, MarkNetwork] = {}
+        self.networks = Networks(program.network, network or _durable_network)
 
     def plan(self, index: int) -> RulePlan:
         """The slots of a rule; planned when the rule is first needed."""
@@ -68,15 +68,6 @@ class DurableBackend:
 
     def _grows(self, pattern: int) -> bool:
         return self.program.patterns[pattern].kind in self._derivable
-
-    def open_session(self, shape: int) -> MarkSession:
-        """A session in the network of one shape. A session costs time for every shape that its
-        network has, used or not; so each has its own, made when it is first needed."""
-        network = self._networks.get(shape)
-        if network is None:
-            made = self._new_network([Shape(*self.program.network.shapes[shape])])
-            network = self._networks.setdefault(shape, made)  # another thread may have been first
-        return network.session()
 
     def derive(self, facts: Sequence[Fact], memory: WorkingMemory | None = None) -> Derivation:
         """Run all strata to their fixpoints, in ``memory`` if it is given."""

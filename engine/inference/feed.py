@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...facts import Value
 from ..identity import identity, same
 from .derivation import Binding
 from .mark_network import DEFAULT_MARK_LIMIT, Mark, MarkLimitExceeded, MarkSession
+from .networks import Networks
 from .slots import RulePlan, Slot
 from .working_memory import Known, Values
 
@@ -18,12 +19,13 @@ _Meaning = tuple[RulePlan, Slot, tuple[Value, ...]]
 class Feed:
     """The marks of one run, each sent once, and what the activations of the network mean.
 
-    Each shape has a session of its own, which is opened when there is something to join, and
-    belongs to this feed.
+    The sessions are opened when there is something to join, and belong to this feed. ``shapes``
+    are those of the rules.
     """
 
-    def __init__(self, open_session: Callable[[int], MarkSession], shapes: Sequence[int]) -> None:
-        self._open = open_session
+    def __init__(self, networks: Networks, shapes: Sequence[int]) -> None:
+        self._networks = networks
+        self._places = networks.places
         self._shapes = shapes
         self._sessions: dict[int, _Session] = {}
         self._fed: dict[int, _Session] = {}
@@ -34,15 +36,15 @@ class Feed:
     def send(self, plan: RulePlan, slot: Slot, candidates: Iterable[Known]) -> None:
         """Put marks in line; none for a fact that lacks a joined attribute or disagrees with
         itself."""
-        shape = self._shapes[plan.number]
+        network, shape = self._places[self._shapes[plan.number]]
         for _, values in candidates:
             found = _joined(slot, values)
             if found is None:
                 continue
             mark = Mark(shape, slot.number, (plan.number, *[self._key(value) for value in found]))
-            if mark not in self._sent:
+            if mark not in self._sent:  # a rule has one shape, so its number tells the network
                 self._sent.add(mark)
-                self.pending.setdefault(shape, []).append((mark, (plan, slot, found)))
+                self.pending.setdefault(network, []).append((mark, (plan, slot, found)))
 
     def flush(self) -> None:
         """Feed what is in line; the negated marks of a rule stand before its positive ones. Raises
@@ -51,13 +53,13 @@ class Feed:
             raise MarkLimitExceeded(
                 f"a run takes {DEFAULT_MARK_LIMIT} marks; {len(self._sent)} were needed"
             )
-        for shape, line in self.pending.items():
-            session = self._sessions.get(shape)
+        for network, line in self.pending.items():
+            session = self._sessions.get(network)
             if session is None:
-                session = self._sessions[shape] = _Session(self._open(shape))
-            numbers = session.marks.feed([mark._replace(shape=0) for mark, _ in line])
+                session = self._sessions[network] = _Session(self._networks.session(network))
+            numbers = session.marks.feed([mark for mark, _ in line])
             session.meanings.update(zip(numbers, [meaning for _, meaning in line], strict=True))
-            self._fed[shape] = session
+            self._fed[network] = session
         self.pending.clear()
 
     def activations(self) -> Iterator[tuple[RulePlan, Binding]]:
@@ -78,7 +80,7 @@ class Feed:
 
 
 class _Session:
-    """The session of one shape, and what its marks stand for by their numbers."""
+    """The session of one network, and what its marks stand for by their numbers."""
 
     def __init__(self, marks: MarkSession) -> None:
         self.marks = marks

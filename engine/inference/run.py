@@ -237,7 +237,7 @@ class Run:
             from .combinations import Combinations
 
             shapes = self._backend.program.network.rule_shapes
-            self._feed = Feed(self._backend.open_session, shapes)
+            self._feed = Feed(self._backend.networks, shapes)
             self._combinations = Combinations(self._backend.max_combinations)
         known = [self._matches.get(s.signal, ()) if s.signal else _NO_FACT for s in plan.positives]
         self._combinations.admit(plan, known)
