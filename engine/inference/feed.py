@@ -12,6 +12,16 @@ from .networks import Networks
 from .slots import RulePlan, Slot
 from .working_memory import Known, Values
 
+FULL = 500
+"""Marks of a session after which another one is opened: what a mark costs grows with the marks that
+are there, since the engine hashes them into 512 lists. Measured: 4 us among 500, 9 among 8,000."""
+
+MAX_PARTS = 8
+"""Sessions of one run in one network; there are 256 for all runs at once."""
+
+_Part = tuple[int, int]
+"""A network, and the number of a session in it."""
+
 _Meaning = tuple[RulePlan, Slot, tuple[Value, ...]]
 """What a mark stands for: a rule, one of its slots, and the values of the slot's variables."""
 
@@ -27,16 +37,19 @@ class Feed:
         self._networks = networks
         self._places = networks.places
         self._shapes = shapes
-        self._sessions: dict[int, _Session] = {}
-        self._fed: dict[int, _Session] = {}
+        self._sessions: dict[_Part, _Session] = {}
+        self._fed: dict[_Part, _Session] = {}
+        self._parts: dict[int, _Part] = {}
+        self._sizes: dict[int, list[int]] = {}
         self._keys: dict[tuple[str, Value], int] = {}
         self._sent: set[Mark] = set()
-        self.pending: dict[int, list[tuple[Mark, _Meaning]]] = {}
+        self.pending: dict[_Part, list[tuple[Mark, _Meaning]]] = {}
 
     def send(self, plan: RulePlan, slot: Slot, candidates: Iterable[Known]) -> None:
         """Put marks in line; none for a fact that lacks a joined attribute or disagrees with
         itself."""
         network, shape = self._places[self._shapes[plan.number]]
+        part = self._parts.get(plan.number) or self._part(plan, network)
         for _, values in candidates:
             found = _joined(slot, values)
             if found is None:
@@ -44,7 +57,8 @@ class Feed:
             mark = Mark(shape, slot.number, (plan.number, *[self._key(value) for value in found]))
             if mark not in self._sent:  # a rule has one shape, so its number tells the network
                 self._sent.add(mark)
-                self.pending.setdefault(network, []).append((mark, (plan, slot, found)))
+                self.pending.setdefault(part, []).append((mark, (plan, slot, found)))
+                self._sizes[network][part[1]] += 1
 
     def flush(self) -> None:
         """Feed what is in line; the negated marks of a rule stand before its positive ones. Raises
@@ -53,13 +67,13 @@ class Feed:
             raise MarkLimitExceeded(
                 f"a run takes {DEFAULT_MARK_LIMIT} marks; {len(self._sent)} were needed"
             )
-        for network, line in self.pending.items():
-            session = self._sessions.get(network)
+        for part, line in self.pending.items():
+            session = self._sessions.get(part)
             if session is None:
-                session = self._sessions[network] = _Session(self._networks.session(network))
+                session = self._sessions[part] = _Session(self._networks.session(part[0]))
             numbers = session.marks.feed([mark for mark, _ in line])
             session.meanings.update(zip(numbers, [meaning for _, meaning in line], strict=True))
-            self._fed[network] = session
+            self._fed[part] = session
         self.pending.clear()
 
     def activations(self) -> Iterator[tuple[RulePlan, Binding]]:
@@ -74,6 +88,14 @@ class Feed:
         """Free the sessions. A second call does nothing."""
         for session in self._sessions.values():
             session.marks.close()
+
+    def _part(self, plan: RulePlan, network: int) -> _Part:
+        """Where the marks of a rule go: no mark of one rule meets those of another."""
+        sizes = self._sizes.setdefault(network, [0])
+        if sizes[-1] >= FULL and len(sizes) < MAX_PARTS:
+            sizes.append(0)
+        part = self._parts[plan.number] = network, sizes.index(min(sizes))
+        return part
 
     def _key(self, value: Value) -> int:
         return self._keys.setdefault(identity(value), len(self._keys))

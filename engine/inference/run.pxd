@@ -17,8 +17,7 @@ cdef class Run:
     cdef int _stratum
     cdef list _agenda
     cdef set _outside
-    cdef object _feed
-    cdef object _combinations
+    cdef object _joins
 
     @cython.locals(waiting=RulePlan, ready=list, node=AlphaNode)
     cpdef to_fixpoint(self, met=*)
@@ -39,8 +38,18 @@ cdef class Run:
 
     cdef _wait_on(self, RulePlan plan)
 
-    @cython.locals(slot=Slot, candidates=list, single=bint, signals=tuple)
+    @cython.locals(candidates=list, single=bint)
     cdef _activate(self, RulePlan plan)
+
+    @cython.locals(slot=Slot)
+    cdef _stay_open(self, RulePlan plan)
+
+    cdef _settle(self, RulePlan plan, candidates)
+
+    @cython.locals(slot=Slot)
+    cdef bint _match_up(self, RulePlan plan, list candidates) except -1
+
+    cdef _joining(self)
 
     cdef _join(self, RulePlan plan, Slot slot, known)
 
@@ -50,8 +59,6 @@ cdef class Run:
 
     @cython.locals(mode=object)
     cdef _blockers(self, Slot slot)
-
-    cdef _to_network(self, RulePlan plan)
 
     cdef _aggregate(self, number)
 

@@ -17,7 +17,6 @@ from ..identity import same
 from ..operators import compare
 from .aggregates import evaluate
 from .derivation import Binding
-from .feed import Feed
 from .mark_network import FiringBudgetExceeded, MarkLimitExceeded
 from .network_index import Signal
 from .slots import RulePlan, Slot
@@ -25,8 +24,8 @@ from .working_memory import Known, Token, WorkingMemory
 
 if TYPE_CHECKING:
     from .alpha_nodes import AlphaNode
-    from .combinations import Combinations
     from .durable import DurableBackend
+    from .joins import Joins
 
 _NO_FACT: Sequence[Known] = ((0, {}),)
 """The candidate of the constant slot: a rule that waits for nothing is ready."""
@@ -57,8 +56,7 @@ class Run:
         self._stratum = -1
         self._agenda: list[tuple[RulePlan, Binding, Premises | None]] = []
         self._outside: set[int] = set()
-        self._feed: Feed | None = None
-        self._combinations: Combinations | None = None
+        self._joins: Joins | None = None
 
     def to_fixpoint(self, met: Sequence[AlphaNode] | None = None) -> str:
         """Derive everything from the facts in working memory. Returns the cap that ended the run,
@@ -80,7 +78,7 @@ class Run:
                 if not self._to_fixpoint_of_stratum():
                     return f"stopped after {self._backend.max_firings} firings"
         except (FiringBudgetExceeded, MarkLimitExceeded) as error:
-            if self._combinations is not None and self._combinations.exceeded:
+            if self._joins is not None and self._joins.exceeded:
                 self._forget_stratum(given)
             return str(error)
         return ""
@@ -99,23 +97,23 @@ class Run:
                 self._memory.forget(fact)
 
     def close(self) -> None:
-        """Free the network's session. A second call does nothing."""
-        if self._feed is not None:
-            self._feed.close()
+        """Free the network's sessions. A second call does nothing."""
+        if self._joins is not None:
+            self._joins.close()
 
     def _to_fixpoint_of_stratum(self) -> bool:
         """Whether the end was reached below the cap on firings."""
         while self._work_off_agenda():
-            feed = self._feed
-            if feed is None or not feed.pending:
+            joins = self._joins
+            if joins is None or not joins.pending:
                 return True
-            feed.flush()
-            for plan, binding in feed.activations():
+            joins.flush()
+            for plan, binding in joins.activations():
                 self._fire(plan, binding, None)
                 if not self._work_off_agenda():
                     return False
-                if feed.pending:
-                    feed.flush()
+                if joins.pending:
+                    joins.flush()
         return False
 
     def _work_off_agenda(self) -> bool:
@@ -169,10 +167,6 @@ class Run:
         for number, wanted in plan.aggregates:
             if self._aggregate(number) is not wanted:
                 return
-        if plan.grows:
-            for slot in plan.positives:
-                if slot.grows and slot.signal is not None:
-                    self._live.setdefault(slot.signal, []).append((plan, slot))
         candidates = []
         single = True
         for signal in plan.signals:
@@ -180,25 +174,64 @@ class Run:
             single = single and len(found) == 1
             candidates.append(found)
         if single:
-            if len(candidates) > 1:
-                self._outside.add(plan.number)
-            self._schedule(plan, [found[0] for found in candidates], plan.told)
+            self._settle(plan, candidates)
         elif len(candidates) == 1:
             for known in candidates[0]:
                 self._schedule(plan, (known,), False)
+        elif not self._match_up(plan, candidates):
+            return
+        if plan.grows:
+            self._stay_open(plan)
+
+    def _stay_open(self, plan: RulePlan) -> None:
+        """Wait for facts that rules may derive for its slots."""
+        for slot in plan.positives:
+            if slot.grows and slot.signal is not None:
+                self._live.setdefault(slot.signal, []).append((plan, slot))
+
+    def _settle(self, plan: RulePlan, candidates: Sequence[Sequence[Known]]) -> None:
+        """One candidate for each slot: nothing to join, until there are more."""
+        if len(candidates) > 1:
+            self._outside.add(plan.number)
+        self._schedule(plan, [found[0] for found in candidates], plan.told)
+
+    def _match_up(self, plan: RulePlan, candidates: Sequence[Sequence[Known]]) -> bool:
+        """Several slots with several candidates: the network joins them, if more than one for each
+        has partners. False if the rule can never fire."""
+        joins = self._joining()
+        left = joins.candidates(plan, candidates)
+        for slot in plan.positives:
+            if not left[slot.number] and not slot.grows:
+                return False
+        if max(map(len, left)) > 1:
+            joins.take(plan, candidates, self._blocking(plan))
+        elif min(map(len, left)) == 1:
+            self._settle(plan, left)
         else:
-            self._to_network(plan)
+            self._outside.add(plan.number)
+        return True
+
+    def _joining(self) -> Joins:
+        if self._joins is None:
+            from .joins import Joins
+
+            self._joins = Joins(self._backend, self._matches)
+        return self._joins
+
+    def _blocking(self, plan: RulePlan) -> list[tuple[Slot, Sequence[Known]]]:
+        return [(slot, self._blockers(slot)) for slot in plan.negatives]
 
     def _join(self, plan: RulePlan, slot: Slot, known: Known) -> None:
         """A new candidate for a slot of an active rule."""
         if len(plan.positives) == 1:
             self._schedule(plan, (known,), False)
         elif plan.number in self._outside:
+            # The network, whatever there is: to look again with each new fact would be too much.
             self._outside.remove(plan.number)
-            self._to_network(plan)
-        elif self._feed is not None and self._combinations is not None:
-            self._combinations.grow(plan)
-            self._feed.send(plan, slot, (known,))
+            now = [self._matches.get(s, ()) if s else _NO_FACT for s in plan.signals]
+            self._joining().take(plan, now, self._blocking(plan))
+        elif self._joins is not None:
+            self._joins.grow(plan, slot, known)
 
     def _schedule(self, plan: RulePlan, candidates: Sequence[Known], told: bool) -> None:
         """Put the rule on the agenda if its only candidates agree and nothing blocks them."""
@@ -231,20 +264,6 @@ class Run:
         mode, pattern = slot.signal or ("", 0)
         signal = (mode, pattern) if mode == "unless_possible" else ("match", pattern)
         return self._matches.get(signal, ())
-
-    def _to_network(self, plan: RulePlan) -> None:
-        if self._feed is None or self._combinations is None:
-            from .combinations import Combinations
-
-            shapes = self._backend.program.network.rule_shapes
-            self._feed = Feed(self._backend.networks, shapes)
-            self._combinations = Combinations(self._backend.max_combinations)
-        known = [self._matches.get(s.signal, ()) if s.signal else _NO_FACT for s in plan.positives]
-        self._combinations.admit(plan, known)
-        for slot in plan.negatives:
-            self._feed.send(plan, slot, self._blockers(slot))
-        for slot, candidates in zip(plan.positives, known, strict=True):
-            self._feed.send(plan, slot, candidates)
 
     def _aggregate(self, number: int) -> bool | None:
         aggregate = self._backend.program.aggregates[number]

@@ -21,6 +21,8 @@ cdef class RulePlan:
     cdef readonly tuple signals
     cdef readonly tuple aggregates
     cdef readonly tuple checks
+    cdef readonly tuple shared
+    cdef readonly tuple held
     cdef readonly tuple negatives
     cdef readonly tuple positives
     cdef readonly object entry

@@ -56,20 +56,36 @@ class Slot:
         self.grows = grows
 
 
+Shared = tuple[tuple[str, tuple[tuple[int, str], ...]], ...]
+"""Variables, with the slots and attributes that they bind."""
+
+
+class Held(NamedTuple):
+    """A slot whose candidates wait until one of the ``partner``, for which facts are still derived,
+    has the value of their ``attribute`` as ``its_attribute``."""
+
+    slot: int
+    attribute: str
+    partner: int
+    its_attribute: str
+
+
 class RulePlan:
     """How a rule runs: its slots, the aggregates that must have the wanted truth, and what it
     concludes.
 
     ``signals`` are those of the positive slots. ``sources`` tells for each variable which positive
     slot and attribute bind it first, ``checks`` which others (slot, attribute, variable) must
-    agree. ``told`` says that the candidates of the slots are all that a firing rests on, so that
-    nobody needs to look for more; ``alone`` that the rule needs one fact and nothing else,
-    ``grows`` that rules may derive facts for its slots.
+    agree, ``shared`` which slots and attributes each variable of several slots has, ``held`` which
+    slots wait for partners. ``told`` says that the candidates of the slots are all that a firing
+    rests on, so that nobody needs to look for more; ``alone`` that the rule needs one fact and
+    nothing else, ``grows`` that rules may derive facts for its slots.
     """
 
     __slots__ = (
-        "aggregates", "alone", "checks", "conclusions", "entry", "grows", "guards", "negatives",
-        "number", "positives", "rule", "signals", "sources", "stratum", "told", "waits",
+        "aggregates", "alone", "checks", "conclusions", "entry", "grows", "guards", "held",
+        "negatives", "number", "positives", "rule", "shared", "signals", "sources", "stratum",
+        "told", "waits",
     )  # fmt: skip
 
     def __init__(
@@ -93,6 +109,8 @@ class RulePlan:
         self.aggregates = tuple((x.pattern, x.wanted) for x in rule.literals if x.mode == COUNTED)
         sources, checks = _bound_by(rule, positives)
         self.sources, self.checks = setting.share(sources), setting.share(checks)
+        self.shared = setting.share(_shared(positives))
+        self.held = setting.share(_held(positives, self.shared))
         self.conclusions = tuple([Maker(rule, c, setting) for c in rule.conclusions])
         self.grows = any(slot.grows for slot in positives)
         self.told = all_kept and not self.aggregates and not self.grows
@@ -171,6 +189,27 @@ def _bound_by(
             else:
                 first[variable] = slot.number, attribute
     return tuple(first[variable] for variable in rule.variables), tuple(checks)
+
+
+def _shared(slots: Sequence[Slot]) -> Shared:
+    """The variables of several slots, with the slots and attributes of each."""
+    places: dict[str, list[tuple[int, str]]] = {}
+    for slot in slots:
+        for attribute, variable in slot.joins:
+            places.setdefault(variable, []).append((slot.number, attribute))
+    return tuple([(v, tuple(p)) for v, p in places.items() if len({n for n, _ in p}) > 1])
+
+
+def _held(slots: Sequence[Slot], shared: Shared) -> tuple[Held, ...]:
+    """Each slot that does not grow and shares a variable with one that does, once."""
+    found: dict[int, Held] = {}
+    for _, places in shared:
+        growing = next((place for place in places if slots[place[0]].grows), None)
+        if growing is not None:
+            for number, attribute in places:
+                if not slots[number].grows:
+                    found.setdefault(number, Held(number, attribute, *growing))
+    return tuple(found.values())
 
 
 def waits_of(rules: Sequence[Rule]) -> list[tuple[Signal, ...]]:
