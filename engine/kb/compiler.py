@@ -8,7 +8,8 @@ from typing import Any
 
 from ...facts import Problem, Vocabulary
 from ...facts.problems import did_you_mean
-from ..inference.slots import crowded, index_rules, waits_of
+from ..inference.indexing import index_rules, waits_of
+from ..inference.slots import crowded
 from ..ir import Aggregate, Conclusion, Guard, Literal_, Pattern, Program, Rule, Test
 from .catalogue import catalogue
 from .forms import Forms, RuleDraft, exclusions
