@@ -4,6 +4,3 @@ cdef class Fact:
     cdef public object provenance
     cdef public Py_hash_t _hash
     cdef public object _order
-
-    cpdef get(self, attribute)
-    cpdef sort_key(self)

@@ -54,7 +54,14 @@ def signature(found: Any) -> str:
 
 
 def test_the_public_surface_is_as_recorded():
-    now = "\n".join(surface()) + "\n"
+    now = list(surface())
     if os.environ.get("MODELMEDIC_UPDATE"):
-        RECORDED.write_text(now, encoding="utf-8")
-    assert now == RECORDED.read_text(encoding="utf-8")
+        RECORDED.write_text("\n".join(now) + "\n", encoding="utf-8")
+    recorded = RECORDED.read_text(encoding="utf-8").splitlines()
+    assert "(...)" not in "".join(recorded)
+    if os.environ.get("MODELMEDIC_UNDER_TEST"):  # a structure of C does not tell how it is made
+        hidden = {line.removesuffix("(...)") for line in now if line.endswith("(...)")}
+        assert hidden <= {"modelmedic.facts.Fact"}
+        recorded = [f"{line.partition('(')[0]}(...)" if line.partition("(")[0] in hidden else line
+                    for line in recorded]  # fmt: skip
+    assert now == recorded
