@@ -141,9 +141,9 @@ compiled: $(DEV) ## the library with its inner modules compiled, in build/compil
 	MODELMEDIC_COMPILED=1 $(BIN)/python -m build --wheel --outdir $(COMPILED)-wheel . 2>&1 | tail -n 1
 	$(PIP) install --no-deps --target $(COMPILED) $(COMPILED)-wheel/modelmedic-*.whl
 
-alike: compiled ## the tests of the engine on the compiled modules
+alike: compiled ## the tests of the engine on the compiled modules (without the reference evaluator)
 	PYTHONPATH=$(CURDIR)/$(COMPILED) MODELMEDIC_UNDER_TEST=$(CURDIR)/$(COMPILED)/modelmedic \
-	  $(BIN)/pytest -q -n auto --dist loadgroup tests/engine tests/embedding tests/facts $(ARGS)
+	  $(BIN)/pytest -q -n auto --dist loadgroup -k "not reference" tests/engine tests/embedding tests/facts $(ARGS)
 
 # Led by coverage where atheris can be installed (CPython on Linux and macOS), else by chance.
 fuzz: $(DEV) ## broken inputs for every loader, ten minutes each
