@@ -5,6 +5,7 @@ A password that one log line assigns and another one quotes is gone from both.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from .suspicion import suspicious
 
 T = TypeVar("T")
 
+_ROUNDS = 4  # each finds what the one before uncovered, which is rare
 _GAP = "\t"  # between texts that are looked at together
 
 
@@ -39,15 +41,27 @@ class Redactor:
         content = _Content(value)
         if not self._suspects(_GAP.join(content.texts)) and not content.assigned:
             return sealed(value, {})
+        return self._without_secrets(value, content)
+
+    def _without_secrets(self, value: T, content: _Content) -> Redacted[T]:
+        """What is left is looked at again: a token may end a value that looked like none, or part
+        two that stood together."""
         from .sweep import Sweep
 
-        sweep = Sweep(self._salt(), self._homes, self._hosts)
-        for text in content.texts:
-            sweep.learn(text)
-        for name, text in content.assigned:
-            sweep.learn_assigned(name, text)
-        clean = _rebuilt(value, sweep.clean)
-        return sealed(clean, sweep.counts())
+        clean, counts = value, Counter[str]()
+        for _ in range(_ROUNDS):
+            sweep = Sweep(self._salt(), self._homes, self._hosts)
+            for text in content.texts:
+                sweep.learn(text)
+            for name, text in content.assigned:
+                sweep.learn_assigned(name, text)
+            found = sweep.counts()
+            if not found:
+                break
+            counts.update(found)
+            clean = _rebuilt(clean, sweep.clean)
+            content = _Content(clean)
+        return sealed(clean, dict(sorted(counts.items())))
 
     def _suspects(self, text: str) -> bool:
         return any(name in text for name in (*self._homes, *self._hosts)) or suspicious(text)

@@ -15,7 +15,6 @@ from .places import HOME, PLACES, home_spans, host_spans, place_spans
 from .suspicion import suspicious
 
 _MARK = re.compile(r"<secret:[A-Z_]{1,20}:[0-9a-f]{4}>")
-_ROUNDS = 4  # each finds what the one before uncovered
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -56,18 +55,8 @@ class Sweep:
         return self._memory.counts()
 
     def _search(self, text: str) -> list[Span]:
-        """What the detectors find, and find once more where that is gone: the value of one name
-        may end in another name with its value."""
+        """What the detectors find."""
         text = _SURROGATE.sub("\ufffd", text)  # RE2 takes UTF-8
-        found: list[Span] = []
-        for _ in range(_ROUNDS):
-            more = self._detected(_blotted(text, found))
-            if not more:
-                break
-            found = _merged([*found, *more])
-        return found
-
-    def _detected(self, text: str) -> list[Span]:
         found = [*host_spans(text, self._hosts)]
         if suspicious(text):
             for detector in (key_spans, assigned_spans, place_spans, flattened_spans):
@@ -80,14 +69,6 @@ class Sweep:
             return "~"
         digest = hmac.new(self._salt, secret.encode("utf-8", "backslashreplace"), hashlib.sha256)
         return f"<secret:{kind}:{digest.hexdigest()[:4]}>"
-
-
-def _blotted(text: str, spans: Iterable[Span]) -> str:
-    """The text with ``<``, as tokens begin, where the spans are: every other place keeps its
-    number."""
-    for start, end, *_ in spans:
-        text = f"{text[:start]}{'<' * (end - start)}{text[end:]}"
-    return text
 
 
 def _unmarked(text: str, spans: Iterable[Span]) -> list[Span]:
