@@ -280,7 +280,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from time import sleep
 
-from modelmedic.engine.interfaces.bulk.local import LocalRunner
+from modelmedic.engine.interfaces.bulk.local import _result
 
 def die():
     pipe = sys._getframe(1).f_locals["result_queue"]._writer
@@ -288,12 +288,11 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 if __name__ == "__main__":
-    runner = object.__new__(LocalRunner)
-    runner._pool = ProcessPoolExecutor(2, multiprocessing.get_context("spawn"))
-    other = runner._pool.submit(sleep, 600)  # holds the pipe open
+    pool = ProcessPoolExecutor(2, multiprocessing.get_context("spawn"))
+    other = pool.submit(sleep, 600)  # holds the pipe open
     sleep(2)
     try:
-        runner._result(runner._pool.submit(die))
+        _result(pool, pool.submit(die))
     except BrokenProcessPool:
         print("told")
 """

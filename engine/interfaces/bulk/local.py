@@ -54,7 +54,7 @@ class LocalRunner:
         for _ in range(MAX_RETRIES):
             chunk, future = waiting[0]
             try:
-                result = self._result(future)
+                result = _result(self._pool, future)
             except BrokenProcessPool:
                 self._renew(waiting)
             else:
@@ -64,16 +64,6 @@ class LocalRunner:
         result = self._survival.result(chunk)
         self._renew(waiting)
         return chunk, result
-
-    def _result(self, future: Future[Result]) -> Result:
-        """The result, once it is there. A worker that is killed while it writes its result leaves
-        the pool waiting for the rest, as long as any other worker holds the pipe open."""
-        while not wait_for([future], timeout=PATIENCE).done:
-            processes = list((self._pool._processes or {}).values())
-            if any(process.exitcode is not None for process in processes):
-                for process in processes:
-                    process.kill()
-        return future.result()
 
     def _renew(self, waiting: deque[tuple[Chunk, Future[Result]]]) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
@@ -92,13 +82,25 @@ class LocalRunner:
     def _alone(self, chunk: Chunk) -> Result:
         with self._new_pool(1) as pool:
             try:
-                return pool.submit(_work, chunk).result()
+                return _result(pool, pool.submit(_work, chunk))
             except BrokenProcessPool:
                 raise WorkerDiedError from None
 
     def _new_pool(self, workers: int) -> ProcessPoolExecutor:
         spawning = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(workers, spawning, _begin, (self._setup,))
+
+
+def _result(pool: ProcessPoolExecutor, future: Future[Result]) -> Result:
+    """The result, once it is there. Of a worker that is killed while it writes its result, the pool
+    awaits the rest as long as somebody holds the pipe open: other workers, and this process."""
+    while not wait_for([future], timeout=PATIENCE).done:
+        processes = list((pool._processes or {}).values())
+        if any(process.exitcode is not None for process in processes):
+            for process in processes:
+                process.kill()
+            pool._result_queue._writer.close()  # type: ignore[attr-defined]
+    return future.result()
 
 
 def _begin(setup: Setup) -> None:
