@@ -12,7 +12,7 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("wheel")]
 
 PACKAGES = ("engine", "facts", "knowledge", "probes")
-NOT_DATA = {".pyc", ".pyo"}
+NOT_DATA = {".pyc", ".pxd", ".pyo"}
 
 
 def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
