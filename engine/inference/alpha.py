@@ -22,9 +22,9 @@ Defaults = Mapping[str, Mapping[str, Value]]
 Refutes = Callable[[Values], bool]
 Shareable = TypeVar("Shareable", bound=Hashable)
 
-MAX_KEPT = 4096
+MAX_KEPT = 16_384
 MAX_KEPT_TEXT = 2048
-"""Bounds what the matches of earlier facts hold: some megabytes."""
+"""Bounds what the matches of earlier facts hold: ten to twenty megabytes."""
 
 _EMPTY: tuple[int, ...] = ()
 
