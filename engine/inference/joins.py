@@ -9,7 +9,7 @@ from .combinations import Combinations
 from .derivation import Binding
 from .feed import Feed
 from .network_index import Signal
-from .semijoins import Partners, may_block, reduced, unheld
+from .semijoins import Candidates, Partners, may_block, reduced, unheld
 from .slots import Held, RulePlan, Slot
 from .working_memory import Known
 
@@ -22,7 +22,6 @@ class Joins:
     and later those whose partners were derived meanwhile."""
 
     def __init__(self, backend: DurableBackend, matches: Mapping[Signal, Sequence[Known]]) -> None:
-        self._matches = matches
         self._combinations = Combinations(backend.max_combinations)
         self._feed = Feed(backend.networks, backend.program.network.rule_shapes)
         self._partners = Partners(matches)
@@ -37,23 +36,20 @@ class Joins:
         """Whether something is in line for the network."""
         return bool(self._feed.pending)
 
-    def candidates(
-        self, plan: RulePlan, known: Sequence[Sequence[Known]]
-    ) -> Sequence[Sequence[Known]]:
+    def candidates(self, plan: RulePlan, known: Sequence[Sequence[Known]]) -> Candidates:
         """Those that may have partners, by slot. Raises :class:`FiringBudgetExceeded` where the
         joins of this run have too many combinations."""
         self._combinations.admit(plan, known)
-        return reduced(plan, known)[0]
+        return reduced(plan, known)
 
     def take(
         self,
         plan: RulePlan,
-        known: Sequence[Sequence[Known]],
+        candidates: Candidates,
         blockers: Sequence[tuple[Slot, Sequence[Known]]],
     ) -> None:
         """Have the network join a rule: its candidates, and the facts for its negated slots."""
-        self._combinations.admit(plan, known)
-        left, possible = reduced(plan, known)
+        left, possible = candidates
         for slot, blocking in blockers:
             some = [each for each in blocking if may_block(slot.joins, each, possible)]
             self._feed.send(plan, slot, some)

@@ -199,12 +199,13 @@ class Run:
         """Several slots with several candidates: the network joins them, if more than one for each
         has partners. False if the rule can never fire."""
         joins = self._joining()
-        left = joins.candidates(plan, candidates)
+        found = joins.candidates(plan, candidates)
+        left = found[0]
         for slot in plan.positives:
             if not left[slot.number] and not slot.grows:
                 return False
         if max(map(len, left)) > 1:
-            joins.take(plan, candidates, self._blocking(plan))
+            joins.take(plan, found, self._blocking(plan))
         elif min(map(len, left)) == 1:
             self._settle(plan, left)
         else:
@@ -229,7 +230,8 @@ class Run:
             # The network, whatever there is: to look again with each new fact would be too much.
             self._outside.remove(plan.number)
             now = [self._matches.get(s, ()) if s else _NO_FACT for s in plan.signals]
-            self._joining().take(plan, now, self._blocking(plan))
+            joins = self._joining()
+            joins.take(plan, joins.candidates(plan, now), self._blocking(plan))
         elif self._joins is not None:
             self._joins.grow(plan, slot, known)
 

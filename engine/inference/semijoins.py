@@ -15,12 +15,13 @@ from .network_index import Signal
 from .slots import RulePlan, Slot
 from .working_memory import Known
 
+Candidates = tuple[Sequence[Sequence[Known]], Mapping[str, Collection[Any]]]
+"""By positive slot those that may have partners; and for each variable that slots share the keys of
+the values that it can have, as far as that is known."""
 
-def reduced(
-    plan: RulePlan, candidates: Sequence[Sequence[Known]]
-) -> tuple[list[Sequence[Known]], dict[str, Collection[Any]]]:
-    """For each positive slot the candidates that may have partners; and for each variable that
-    slots share the keys of the values that it can have, as far as that is known."""
+
+def reduced(plan: RulePlan, candidates: Sequence[Sequence[Known]]) -> Candidates:
+    """What is left of the candidates."""
     left = list(candidates)
     possible: dict[str, Collection[Any]] = {}
     for variable, places in plan.shared:
@@ -68,7 +69,7 @@ class Partners:
 
 
 def may_block(
-    joins: Sequence[tuple[str, str]], blocker: Known, possible: dict[str, Collection[Any]]
+    joins: Sequence[tuple[str, str]], blocker: Known, possible: Mapping[str, Collection[Any]]
 ) -> bool:
     """Whether a fact for a negated slot could agree with any candidate."""
     for attribute, variable in joins:
