@@ -19,6 +19,9 @@ from .lexicon_file import SCHEMA as LEXICON
 from .lexicon_file import LexiconFile
 from .overlay_file import SCHEMA as OVERLAY
 from .overlay_file import OverlayFile
+from .tested import SCHEMA as TESTED
+from .tested import TestedFile, tests_of
+from .tested import parts_of as tested_parts
 
 FORMS = {
     "diagnoses": "diagnosis",
@@ -29,7 +32,9 @@ FORMS = {
 }
 """The form of the entries in each section."""
 SECTIONS = {f"modelmedic/{section}/1": section for section in FORMS}
-_FILES: dict[str, type[Strict]] = FILES | {LEXICON: LexiconFile, ISSUES: IssuesFile}
+_FILES: dict[str, type[Strict]] = FILES | {
+    LEXICON: LexiconFile, ISSUES: IssuesFile, TESTED: TestedFile
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,8 @@ def _add(
         source.lexicons.append((document, parsed))
     elif isinstance(parsed, IssuesFile):
         _add_issues(source, document, parsed)
+    elif isinstance(parsed, TestedFile):
+        _add_tested(source, document, parsed)
     elif isinstance(parsed, OverlayFile):
         if source.overlay is not None:
             message = f"the overlay speaks in {source.overlay[0].path} already"
@@ -155,6 +162,16 @@ def _add_issues(source: KnowledgeSource, document: Document, parsed: IssuesFile)
             source.items.append(Item(form, entry, document, ("issues", index, *path), file))
         if issue.status != "deprecated":
             source.tests.append((document, cases_of(issue)))
+
+
+def _add_tested(source: KnowledgeSource, document: Document, parsed: TestedFile) -> None:
+    """The rules and test cases that the combinations of a file stand for."""
+    parts = [*tested_parts(parsed)]
+    file = OfPackage(parsed.domain, "", parsed.sources)
+    for part in parts:
+        path = ("combinations", part.number)
+        source.items.append(Item("rule", part.rule, document, path, file))
+    source.tests.append((document, tests_of(parts)))
 
 
 def _drop_duplicates(source: KnowledgeSource) -> None:

@@ -20,12 +20,13 @@ from .issues import IssuesFile
 from .lexicon_file import LexiconFile
 from .overlay_file import OverlayFile
 from .schema_names import Names, add_facts, add_laws, names_of
+from .tested import TestedFile
 
 __all__ = ["FORMS", "Names", "field_doc", "file_model", "file_schema", "names_of"]
 
 FORMS = (
     *("diagnoses", "rules", "errors", "trees", "classifications", "issues"),
-    *("tests", "vocabulary", "hypotheses"),
+    *("tested", "tests", "vocabulary", "hypotheses"),
 )
 
 _NAMED = {
@@ -65,6 +66,7 @@ def file_model(form: str) -> type[Strict]:
         "overlay": OverlayFile,
         "lexicon": LexiconFile,
         "issues": IssuesFile,
+        "tested": TestedFile,
         "hypotheses": HypothesesFile,
     }
     return others.get(form) or FILES[f"modelmedic/{form}/1"]
@@ -104,7 +106,7 @@ _ENTRIES = ("Diagnosis", "Rule", "ErrorEntry", "Tree", "Classification")
 _TABLES = ("DiagnosesFile", "RulesFile", "ErrorsFile", "TreesFile", "ClassificationsFile")
 _INHERITED = {
     **dict.fromkeys(_ENTRIES, ("Envelope",)),
-    **dict.fromkeys((*_TABLES, "TestsFile", "IssuesFile"), ("_File",)),
+    **dict.fromkeys((*_TABLES, "TestsFile", "IssuesFile", "TestedFile"), ("_File",)),
     "Issue": ("Diagnosis", "Envelope"),
     "IssueMessage": ("ErrorEntry",),
 }

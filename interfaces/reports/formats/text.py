@@ -329,6 +329,8 @@ def _benign(view: ReportView, verbose: bool) -> Iterator[Line]:
             yield Line()
             yield Line(f"{d.title}  ({d.id})", style="heading")
             yield Line(d.summary, 2)
+            said = [step["message"] for step in d.explanation["how"][:2] if step.get("message")]
+            yield from (Line(message, 2, mark="- ") for message in said)
             yield from action_lines(d.actions, d.packet)
 
 
