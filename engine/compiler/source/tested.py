@@ -54,7 +54,7 @@ class TestedFile(Strict):
     sources: list[e.Source] = []
     note: str = ""
     core: list[str] = Field(
-        min_length=1, description="Packages without which no facts have a combination."
+        min_length=1, description="Packages without whose versions nothing is said."
     )
     combinations: list[Combination] = Field(min_length=1)
 
@@ -106,7 +106,8 @@ def parts_of(file: TestedFile) -> Iterator[Part]:
                 n for n, one in enumerate(file.combinations)
                 if version_key(one.packages.get(package, "")) == version_key(low or high)
             )  # fmt: skip
-            yield Part(rule, number, _cases_elsewhere(rule.id, package, (state, low, high)))
+            core = {name: file.versions(name)[-1] for name in file.core}
+            yield Part(rule, number, _cases_elsewhere(rule.id, package, (state, low, high), core))
 
 
 def tests_of(parts: list[Part]) -> TestsFile:
@@ -162,7 +163,12 @@ def _elsewhere(file: TestedFile, package: str, state: str, low: str, high: str) 
     return e.Rule(
         id=f"{file.domain}.tested.{plain}",
         title=f"A version of {package} that was not verified",
-        when=_has(package, version, named="p"),
+        when=c.All(
+            all=[
+                _has(package, version, named="p"),
+                *(_has(name, c.Test(known=True)) for name in file.core if name != package),
+            ]
+        ),
         conclude=[_concluded(state, package=package, installed="$installed", **about)],
         message=f"{package} {{p.version}} {said}.",
     )
@@ -205,16 +211,20 @@ def _cases_together(file: TestedFile, one: Combination) -> list[Case]:
     return found
 
 
-def _cases_elsewhere(entry: str, package: str, place: tuple[str, str, str]) -> list[Case]:
+def _cases_elsewhere(
+    entry: str, package: str, place: tuple[str, str, str], core: dict[str, str]
+) -> list[Case]:
     state, low, high = place
     inside = "0.0.1.dev1" if state == "older" else f"{low}.post1"
     derived = {"kind": _FACT, "state": state, "package": package}
     return [
         Case(name=f"{package} {inside}", kind="fires", entry=entry,
-             facts=_installed({package: inside}),
+             facts=_installed({**core, package: inside}),
              expect=Expectation.model_validate({"derives": [derived]})),
         *(Case(name=f"{package} {edge}", kind="silent", entry=entry,
-               facts=_installed({package: edge})) for edge in (low, high) if edge),
+               facts=_installed({**core, package: edge})) for edge in (low, high) if edge),
         Case(name="version not known", kind="unknown", entry=entry,
-             facts=[{"kind": "package", "name": package}]),
+             facts=_installed({n: v for n, v in core.items() if n != package})),
+        *(Case(name=f"no {name}", kind="unknown", entry=entry, facts=_installed({package: inside}))
+          for name in core if name != package),
     ]  # fmt: skip
