@@ -282,9 +282,10 @@ def _(port):
     return wrap_attention(port, lambda module, q, k, v, mask, s: (q, k, v * by, mask, s))
 
 
-@fault("third-sinks-scaled", "attention-sinks-wrong", "self_attn")
+@fault("third-sinks-exponentiated", "attention-sinks-wrong", "self_attn")
 def _(port):
-    return port.scale_rows(r"self_attn\.sinks", lambda s: s * width(port.config) ** -0.5)
+    """Stored as summands of the denominator, and read as logits."""
+    return port.scale_rows(r"self_attn\.sinks", lambda s: s.exp())
 
 
 @fault("third-cache-values-late", CACHE, PLACE, everywhere=True)
