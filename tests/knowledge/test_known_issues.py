@@ -32,12 +32,19 @@ def test_there_are_many_and_each_has_a_thread(issues) -> None:
     assert [i.id for i in issues if not i.link.startswith(hosts)] == []
 
 
-@pytest.mark.parametrize("half", ["tune", "hold_out"])
-def test_paraphrased_symptoms_find_their_issue(doctor, half) -> None:
-    corpus = yaml.safe_load((CORPORA / "known_issues.yaml").read_text(encoding="utf-8"))[half]
+WRITTEN_BY = [
+    ("known_issues.yaml", "tune"),
+    ("known_issues.yaml", "hold_out"),
+    ("known_issues_of_another.yaml", "texts"),
+]
+
+
+@pytest.mark.parametrize(("name", "part"), WRITTEN_BY)
+def test_paraphrased_symptoms_find_their_issue(doctor, name, part) -> None:
+    corpus = yaml.safe_load((CORPORA / name).read_text(encoding="utf-8"))[part]
     by_link: dict[str, set[str]] = {}
-    for name, shown in doctor.base.catalogue["issues"].items():
-        by_link.setdefault(shown["link"], set()).add(name)
+    for issue, shown in doctor.base.catalogue["issues"].items():
+        by_link.setdefault(shown["link"], set()).add(issue)
     first = among = 0
     for said in corpus:
         wanted = by_link.get(said["link"], set())
