@@ -149,7 +149,7 @@ def _no_end(script: Script) -> Iterator[Finding]:
     if not ({"Datum"} & script.words and {"weights", "target_tokens"} & script.words):
         return
     whole = " ".join(script.words)
-    if any(_ends_a_line(c) for c in script.calls() if last_name(c.func) == "encode"):
+    if any(_ends_a_line(script, c) for c in script.calls() if last_name(c.func) == "encode"):
         return  # a blank line marks the end, as base models are often taught
     if any(mark in whole for mark in _END_MARKS) or "get_renderer" in script.words:
         return
@@ -177,9 +177,17 @@ def _is_scored(script: Script, node: ast.AST) -> bool:
     return any("logprob" in name or name in ("forward", "forward_async") for name in names)
 
 
-def _ends_a_line(call: ast.Call) -> bool:
+def _ends_a_line(script: Script, call: ast.Call) -> bool:
+    """Whether the text that a call takes ends with an end of line, where it stands or where its
+    name is assigned."""
+    texts = [*call.args]
+    names = {argument.id for argument in call.args if isinstance(argument, ast.Name)}
+    within = script.function_of(call) or script.tree
+    for node in script.below(within) if names else ():
+        if isinstance(node, ast.Assign) and any(last_name(t) in names for t in node.targets):
+            texts.append(node.value)
     return any(isinstance(n, ast.Constant) and str(n.value).endswith("\n")
-               for argument in call.args for n in ast.walk(argument))  # fmt: skip
+               for text in texts for n in ast.walk(text))  # fmt: skip
 
 
 def _foreign_tokenizer(script: Script) -> Iterator[Finding]:

@@ -126,7 +126,27 @@ def _of_keywords(
         value = _value(script, given.value, defaults) if name else None
         if name and value is not None:
             stated = assumed or chosen(script.machine.value(given.value))
+            stated = stated or _checked(script, given.value)
             yield Setting(name, value, given.value, stated)
+
+
+def _checked(script: Script, given: ast.expr) -> str:
+    """What a value assumes that the program looks at first: where it does not like it, it refuses
+    it or takes another one."""
+    name = last_name(given)
+    tests: list[ast.If | ast.Assert] = [*script.all(ast.If), *script.all(ast.Assert)]
+    for node in tests if name and constant(given) is None else ():
+        if name in {last_name(each) for each in ast.walk(node.test)}:
+            below = {last_name(t) for n in ast.walk(node) for t in getattr(n, "targets", ())}
+            ends = isinstance(node, ast.Assert) or any(map(_refuses, ast.walk(node)))
+            if ends or name in below:
+                return f"that the check of {name[:40]} lets it pass"
+    return ""
+
+
+def _refuses(node: ast.AST) -> bool:
+    called = last_name(node.func) if isinstance(node, ast.Call) else ""
+    return isinstance(node, ast.Raise) or called in ("exit", "error", "fail", "abort")
 
 
 def _not_reached(script: Script, setting: Setting) -> str:
@@ -207,10 +227,13 @@ def _defaults(script: Script) -> list[Setting]:
             assumed = "" if stated else f"that {short} reaches the training as it stands here"
             found.append(Setting(_NAMES.get(short, short), usable, place, assumed))
 
+    moved = _moved(script)
+    for assigned in script.all(ast.Assign):
+        name = last_name(assigned.targets[0])
+        if len(assigned.targets) == 1 and name not in moved:
+            add(name, assigned.value, assigned, True)
     for node in script.nodes:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            add(last_name(node.targets[0]), node.value, node, True)
-        elif isinstance(node, ast.AnnAssign):
+        if isinstance(node, ast.AnnAssign):
             add(last_name(node.target), node.value, node, False)
         elif isinstance(node, FUNCTIONS):
             plain = [*node.args.posonlyargs, *node.args.args]
@@ -223,4 +246,14 @@ def _defaults(script: Script) -> list[Setting]:
             for option in node.args:
                 if isinstance(option, ast.Constant) and str(option.value).startswith("--"):
                     add(str(option.value), keyword(node, "default"), node, False)
+    return found
+
+
+def _moved(script: Script) -> set[str]:
+    """Names that are computed from what they were before: they start with a value, no more."""
+    found = {last_name(node.target) for node in script.all(ast.AugAssign)}
+    for node in script.all(ast.Assign):
+        name = last_name(node.targets[0])
+        if name in {last_name(each) for each in ast.walk(node.value)}:
+            found.add(name)
     return found

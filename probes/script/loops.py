@@ -67,6 +67,7 @@ def calls_in(nodes: Iterable[ast.AST]) -> list[ast.Call]:
 
 
 _FEW = 3
+_STOPS = frozenset({"input", "breakpoint", "set_trace"})
 
 
 def is_few(loop: ast.AST) -> bool:
@@ -83,6 +84,13 @@ def is_toy(loop: ast.AST, limit: int = 20) -> bool:
         return False
     values = [constant(argument) for argument in iterated.args[:2]]
     return bool(values) and isinstance(values[-1], int) and values[-1] <= limit
+
+
+def is_stepped(script: Script) -> bool:
+    """Whether a person steps through the program: it stops and takes no answer."""
+    return any(
+        last_name(getattr(node.value, "func", None)) in _STOPS for node in script.all(ast.Expr)
+    )
 
 
 def client_escapes(script: Script, nodes: Iterable[ast.AST]) -> bool:

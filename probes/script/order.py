@@ -11,13 +11,15 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding, Script
-from .loops import is_few
+from .loops import is_few, is_stepped
 from .reading.machine import exclusive
 from .reading.values import BACKWARD, TRAINING_STEPS, Event
 
 
 def find_order(script: Script) -> Iterator[Finding]:
     """The patterns of submitting and waiting, each at the first place that shows it."""
+    if is_stepped(script):
+        return  # what takes long is the person
     wait: ast.AST | None = None
     together: list[tuple[Event, Event, bool]] = []
     for trace in _traces(script.machine.events):

@@ -21,6 +21,8 @@ _ENCODERS = frozenset({"encode", "tokenize", "encode_plus", "batch_encode_plus"}
 _SEARCHES = frozenset({"split", "rsplit", "partition", "rpartition", "find", "rfind", "index",
                        "replace", "startswith", "endswith", "removeprefix", "removesuffix",
                        "count", "search", "match", "sub", "findall", "compile"})  # fmt: skip
+_RENDERS = frozenset({"get_renderer", "create_conversation_prefix_with_tools",
+                      "build_generation_prompt", "build_supervised_example"})  # fmt: skip
 _TOOL_KEYS = frozenset({"tool_calls", "tool_call_id"})
 
 
@@ -42,7 +44,7 @@ def find_rendering(script: Script) -> Iterator[Finding]:
         if call is not None:
             assumed = "that the images are rendered with this renderer"
             yield Finding("image-processor-not-passed", call, assumed=assumed)
-    yield from at_first("tools-in-messages", (n for n in script.nodes if _is_tool(n)))
+    yield from at_first("tools-in-messages", _tools(script))
     if not script.rehearses:
         templates = (n for n in script.nodes if _is_template(script, n) and not _renders(script, n))
         yield from at_first("handrolled-chat-template", templates)
@@ -83,6 +85,18 @@ def _is_image(node: ast.AST) -> bool:
         return False
     pairs = {constant(k): constant(v) for k, v in zip(node.keys, node.values, strict=True)}
     return pairs.get("type") in ("image", "image_url") or "image_url" in pairs
+
+
+def _tools(script: Script) -> Iterator[ast.AST]:
+    """Tools and their calls in a module that has to do with a renderer: those of other modules may
+    be for another program."""
+    renders = {
+        id(script.module_of(call))
+        for call in script.calls()
+        if last_name(call.func) in _RENDERS or script.machine.kind(call.func) == "renderer"
+    }
+    found = (node for node in script.nodes if _is_tool(node))
+    return (node for node in found if id(script.module_of(node)) in renders)
 
 
 def _is_tool(node: ast.AST) -> bool:

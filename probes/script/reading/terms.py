@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .values import Value, constant, last_name
+from .values import UNKNOWN, Value, constant, folded, last_name
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -152,7 +152,16 @@ def augmented(machine: Machine, node: ast.AugAssign, value: Value) -> Value:
         old = known or machine.trace.term("name", (), (node.target.id, 0, ""))
     given = machine.trace.of(node.value)
     term = machine.trace.term("binary", (old, given), type(node.op).__name__, node)
-    return replace(value, term=term)
+    return replace(_counted(machine, node, value) if value.kind == "const" else value, term=term)
+
+
+def _counted(machine: Machine, node: ast.AugAssign, value: Value) -> Value:
+    """The number that ``target op= value`` leaves; in a loop nobody counts how often it does so."""
+    old = machine.frame.get(node.target.id) if isinstance(node.target, ast.Name) else UNKNOWN
+    number = None if machine.frame.looping else folded(node.op, old.const, value.const)
+    if number is None:
+        return UNKNOWN
+    return replace(value, const=number, assumed=old.assumed or value.assumed)
 
 
 def rejoined(machine: Machine, one: Mapping[str, Value], other: Mapping[str, Value]) -> None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..findings import COMPREHENSIONS, Finding, Script
-from ..loops import is_few
+from ..loops import is_few, is_stepped
 from ..reading.terms import Called, Term
 from ..reading.values import TRAINING_STEPS
 from .sequences import is_call
@@ -18,6 +18,8 @@ _LEAVES = (ast.Break, ast.Return, ast.Raise, ast.While)
 def find_sequential(script: Script) -> Iterator[Finding]:
     """Loops over prompts that wait for each answer before they send the next request."""
     machine = script.machine
+    if is_stepped(script):
+        return
     submits = {e.uid: e for e in machine.events if e.what == "submit" and e.op in _REQUESTS}
     for wait in machine.events:
         sent = submits.get(wait.uid) if wait.what == "wait" else None
