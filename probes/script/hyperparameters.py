@@ -227,11 +227,8 @@ def _defaults(script: Script) -> list[Setting]:
             assumed = "" if stated else f"that {short} reaches the training as it stands here"
             found.append(Setting(_NAMES.get(short, short), usable, place, assumed))
 
-    moved = _moved(script)
-    for assigned in script.all(ast.Assign):
-        name = last_name(assigned.targets[0])
-        if len(assigned.targets) == 1 and name not in moved:
-            add(name, assigned.value, assigned, True)
+    for name, assigned in _assigned(script):
+        add(name, assigned.value, assigned, True)
     for node in script.nodes:
         if isinstance(node, ast.AnnAssign):
             add(last_name(node.target), node.value, node, False)
@@ -249,11 +246,16 @@ def _defaults(script: Script) -> list[Setting]:
     return found
 
 
-def _moved(script: Script) -> set[str]:
-    """Names that are computed from what they were before: they start with a value, no more."""
-    found = {last_name(node.target) for node in script.all(ast.AugAssign)}
-    for node in script.all(ast.Assign):
+def _assigned(script: Script) -> Iterator[tuple[str, ast.Assign]]:
+    """Names with the value they keep: what is computed from what it was before starts with it, no
+    more."""
+    moved = {last_name(node.target) for node in script.all(ast.AugAssign)}
+    single = [node for node in script.all(ast.Assign) if len(node.targets) == 1]
+    for node in single:
         name = last_name(node.targets[0])
         if name in {last_name(each) for each in ast.walk(node.value)}:
-            found.add(name)
-    return found
+            moved.add(name)
+    for node in single:
+        name = last_name(node.targets[0])
+        if name not in moved:
+            yield name, node
