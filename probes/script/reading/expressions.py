@@ -10,7 +10,7 @@ from typing import Any
 from .calls import await_value, call
 from .machine import Frame, Machine, guessed
 from .terms import one_of, part_of, traced
-from .values import ADDRESS, FUNCTIONS, UNKNOWN, Value, constant, either, folded
+from .values import ADDRESS, FUNCTIONS, PLAIN, UNKNOWN, Value, constant, either, folded
 
 MAX_BASES = 8
 _RESULT_LISTS = {"sample.sequences": "sequence"}
@@ -145,14 +145,23 @@ def _either(machine: Machine, node: Any) -> Value:
     with machine.arm(branch, 1):
         second = evaluate(machine, node.orelse)
     kinds = {first.kind, second.kind}
-    if kinds <= {"const", "text", "unknown"} and kinds != {"unknown"}:
+    if kinds <= PLAIN and kinds != {"unknown"}:
         return either(first, second)
     return first if first.kind not in ("unknown", "const") else second
 
 
 def _bool(machine: Machine, node: Any) -> Value:
     values = [evaluate(machine, part) for part in node.values]
+    if isinstance(node.op, ast.Or) and all(v.kind in PLAIN for v in values):
+        return _first_true(values)
     return next((v for v in values if v.kind not in ("unknown", "const")), values[-1])
+
+
+def _first_true(values: list[Value]) -> Value:
+    """What ``a or b`` is: the first that counts as true; behind one that nobody knows, perhaps."""
+    told = [v for v in values if v.const or v.const is None]
+    first = next((v for v in told if v.const), values[-1])
+    return first if told[:1] == [first] else either(UNKNOWN, first)
 
 
 def _binary(machine: Machine, node: Any) -> Value:

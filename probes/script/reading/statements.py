@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from .annotations import annotated
@@ -12,7 +13,17 @@ from .definitions import define_class, import_star, make_object
 from .expressions import assign, element, evaluate, imported
 from .machine import MAX_CALLS, BudgetError, Finder, Frame, Machine, guessed
 from .terms import augmented, rejoined, returned
-from .values import FUNCTIONS, UNKNOWN, FunctionNode, Value, joined, last_name, mentions_sdk
+from .values import (
+    FUNCTIONS,
+    PLAIN,
+    UNKNOWN,
+    FunctionNode,
+    Value,
+    either,
+    joined,
+    last_name,
+    mentions_sdk,
+)
 
 _PENDING = frozenset({"future", "client-future", "coroutine"})
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -239,6 +250,9 @@ def run_function(
     if known and known[-1].kind in _PENDING and len(known) < len(frame.returned):
         machine.unresolved_waits.append(node)  # it waits by a way of its own, where it can
         known = []
+    several = len({(v.kind, str(v.const)) for v in frame.returned}) > 1
+    if several and known and all(v.kind in PLAIN for v in frame.returned):
+        return returned(machine, frame.returned, reduce(either, frame.returned))
     return returned(machine, frame.returned, known[-1] if known else UNKNOWN)
 
 

@@ -151,6 +151,10 @@ MAKERS = {
 }  # fmt: skip
 
 
+PLAIN = frozenset({"const", "text", "unknown"})
+"""Kinds of values that may be one or another without being an object."""
+
+
 def joined(
     before: Mapping[str, Value], one: Mapping[str, Value], other: Mapping[str, Value]
 ) -> dict[str, Value]:
