@@ -42,8 +42,9 @@ class Aligned(NamedTuple):
 
     @property
     def missing(self) -> list[str]:
-        """Tensors of the base that the merged model does not have."""
-        return [name for name in self.base if name not in self.names and name not in self.whole]
+        """Tensors of the base that the merged model does not have, but for buffers."""
+        return [name for name in self.base
+                if name not in self.names and name not in self.whole and not _BUFFER.search(name)]  # fmt: skip
 
     @property
     def extra(self) -> list[str]:

@@ -77,7 +77,7 @@ class Comparing:
         """Tensors that only one of the two models has."""
         by_short = {canonical(name): name for name in self._aligned.base}
         for name in self._aligned.missing:
-            yield Found(name, "missing")
+            yield Found(name, "missing", target=name in self._plan.targets)
         for name in self._aligned.extra:
             yield Found(name, "extra", source=by_short.get(canonical(name), ""))
 

@@ -22,13 +22,14 @@ _ORDER = ("wrong-base", "wrong-adapter", "misplaced", "interleaved", "up-on-gate
 
 class Found(NamedTuple):
     """A tensor with its signature and the numbers behind it. ``source`` is the tensor of the base
-    that an extra one is named like."""
+    that an extra one is named like; ``target`` says that an update belongs into a missing one."""
 
     tensor: str
     signature: str
     verdict: Verdict | None = None
     untouched: Untouched | None = None
     source: str = ""
+    target: bool = False
 
 
 def tensor_class(name: str) -> str:
@@ -38,16 +39,17 @@ def tensor_class(name: str) -> str:
 
 def add_comparisons(collector: Collector, found: list[Found], place: Path) -> None:
     """Add the facts, the gravest first."""
-    groups: dict[tuple[int, str, str], list[Found]] = {}
+    groups: dict[tuple[int, str, str, bool], list[Found]] = {}
     for each in found:
         rank = _ORDER.index(each.signature)
-        groups.setdefault((rank, tensor_class(each.tensor), each.signature), []).append(each)
-    for number, key in enumerate(sorted(groups)):
+        key = (rank, tensor_class(each.tensor), each.signature, not each.target)
+        groups.setdefault(key, []).append(each)
+    for number, group in enumerate(groups[key] for key in sorted(groups)):
         if number >= MAX_FACTS:
             text = f"{len(groups) - MAX_FACTS:,} further classes of tensors are left out"
             collector.problem("MM438", text, Location(str(place)))
             break
-        _add_comparison(collector, groups[key], place)
+        _add_comparison(collector, group, place)
 
 
 def _add_comparison(collector: Collector, group: list[Found], place: Path) -> None:
@@ -63,8 +65,7 @@ def _add_comparison(collector: Collector, group: list[Found], place: Path) -> No
         signature=example.signature,
         pattern=tensor_class(example.tensor),
         count=len(group),
-        reference=None if example.signature in ("missing", "extra") else
-        "base" if untouched else "expected",
+        reference=_reference(example),
         equal_share=_rounded(verdict.equal_share if verdict else untouched and untouched.share),
         max_abs=_rounded(verdict.max_abs if verdict else untouched and untouched.max_abs),
         mean_abs=_rounded(verdict.mean_abs if verdict else None),
@@ -80,6 +81,12 @@ def _add_comparison(collector: Collector, group: list[Found], place: Path) -> No
         shift=origin.shift if origin else None,
         source_expert=origin.expert if origin else None,
     )  # fmt: skip
+
+
+def _reference(found: Found) -> str | None:
+    if found.signature in ("missing", "extra"):
+        return "expected" if found.target else None
+    return "base" if found.untouched else "expected"
 
 
 def _most_alike(group: list[Found]) -> list[Found]:
