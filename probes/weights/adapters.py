@@ -81,8 +81,9 @@ class Lora(NamedTuple):
 
 class Adapter(NamedTuple):
     """An adapter: modules by name in name order; ``rank`` and ``alpha`` as its file says them
-    (None where it does not); ``empty_experts`` counts expert tensors without elements, ``biases``
-    are trained ones, which take the place of the base's."""
+    (None where it does not); ``empty_experts`` counts expert tensors without elements, ``whole``
+    are tensors that were trained whole (biases, modules_to_save) and take the place of the
+    base's."""
 
     files: WeightFiles
     modules: Mapping[str, Lora]
@@ -91,7 +92,7 @@ class Adapter(NamedTuple):
     base_name: str
     empty_experts: int
     problems: tuple[Problem, ...]
-    biases: Mapping[str, Tensor]
+    whole: Mapping[str, Tensor]
 
 
 def open_adapter(path: Path) -> Adapter:
@@ -122,16 +123,17 @@ def open_adapter(path: Path) -> Adapter:
             problems.append(Problem("MM436", text, Location(str(path))))
     base = files.config.get("base_model_name_or_path")
     return Adapter(files, modules, int(rank) if rank is not None else None, alpha,
-                   base if isinstance(base, str) else "", parts.empty, tuple(problems), parts.biases)  # fmt: skip
+                   base if isinstance(base, str) else "", parts.empty, tuple(problems), parts.whole)  # fmt: skip
 
 
 class _Parts(NamedTuple):
     """The tensors of an adapter by what they are: matrices by module and side, lengths of rows
-    (DoRA) by module, biases by name, the number of empty expert tensors, and other names."""
+    (DoRA) by module, tensors that were trained whole, other names, and the number of empty expert
+    tensors."""
 
     sides: dict[str, dict[str, Tensor]]
     magnitudes: dict[str, Tensor]
-    biases: dict[str, Tensor]
+    whole: dict[str, Tensor]
     others: list[str]
     empty: int
 
@@ -139,7 +141,7 @@ class _Parts(NamedTuple):
 def _parts(files: WeightFiles) -> _Parts:
     sides: dict[str, dict[str, Tensor]] = {}
     magnitudes: dict[str, Tensor] = {}
-    biases: dict[str, Tensor] = {}
+    whole: dict[str, Tensor] = {}
     others: list[str] = []
     empty = 0
     for name, tensor in files.tensors.items():
@@ -151,11 +153,13 @@ def _parts(files: WeightFiles) -> _Parts:
             sides.setdefault(match["module"], {})[match["side"]] = tensor
         elif size and tensor.comparable:
             magnitudes[size["module"]] = tensor
-        elif name.endswith(".bias") and tensor.comparable:
-            biases[name] = tensor
+        elif name.endswith((".bias", ".weight")) and tensor.comparable and "lora_" not in name:
+            whole[name] = tensor
         else:
             others.append(name)
-    return _Parts(sides, magnitudes, biases, others, empty)
+    for module in sorted(magnitudes.keys() - sides.keys()):
+        others.append(f"{module}.lora_magnitude_vector")
+    return _Parts(sides, magnitudes, whole, others, empty)
 
 
 def _fits(a: Tensor, b: Tensor) -> bool:

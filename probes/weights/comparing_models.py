@@ -15,7 +15,7 @@ from .comparison_facts import Found, add_comparisons
 from .export_form import add_form, tied_head
 from .merge_facts import Findings, add_merge
 from .safetensors_files import Tensor, WeightFiles, open_weights
-from .targets import Family, Plan, plan_targets, recognise_family
+from .targets import Family, Plan, canonical, plan_targets, recognise_family
 from .tied_head import one_head
 
 
@@ -63,7 +63,9 @@ def _plan(
         return Plan({}, (), ())
     plan = plan_targets(adapter.modules, base, family)
     where = Location(str(adapter.files.path))
-    for modules, what in ((plan.homeless, "have no tensor in the base model"),
+    known = {canonical(name) for name in base}
+    stray = [name for name in adapter.whole if canonical(name) not in known]
+    for modules, what in (((*plan.homeless, *stray), "have no tensor in the base model"),
                           (plan.misfits, "have other shapes than the base model")):  # fmt: skip
         if modules:
             text = f"{len(modules):,} modules {what}, such as {excerpt(modules[0])}"

@@ -54,8 +54,8 @@ class Comparing:
         self._unread: list[str] = []
         self._zero: list[str] = []
         self._search = Search(plan.targets)
-        biases = adapter.biases if adapter else {}
-        self._biases = {canonical(name): tensor for name, tensor in biases.items()}
+        whole = adapter.whole if adapter else {}
+        self._whole = {canonical(name): tensor for name, tensor in whole.items()}
 
     def run(self, collector: Collector, progress: Progress) -> list[Found]:
         """Every difference, and every target with what it received; nothing where the user did
@@ -103,11 +103,11 @@ class Comparing:
         for name in self._pace.through(names):
             left = self._aligned.base[name]
             right = self._aligned.merged[self._aligned.names[name]]
-            bias = self._biases.get(canonical(name))
+            trained = self._whole.get(canonical(name))
             if left.shape != right.shape:
                 different.append(Found(name, "other"))
-            elif bias is not None and bias.shape == right.shape:
-                different += self._bias(name, bias, left, right)
+            elif trained is not None and trained.shape == right.shape:
+                different += self._trained(name, trained, left, right)
             elif (seen := self._seen(name, left, right)) is not None:
                 telling += seen.tells
                 odd += seen.tells and not seen.same
@@ -117,13 +117,13 @@ class Comparing:
             different = [_as_foreign(each) for each in different]
         return (different if self._plan.targets else []), foreign
 
-    def _bias(self, name: str, bias: Tensor, base: Tensor, merged: Tensor) -> list[Found]:
-        """A bias that was trained takes the place of the base's."""
-        seen = self._seen(name, bias, merged)
+    def _trained(self, name: str, trained: Tensor, base: Tensor, merged: Tensor) -> list[Found]:
+        """What was trained whole takes the place of the base's."""
+        seen = self._seen(name, trained, merged)
         if seen is None or seen.same:
             return []
         still = self._seen(name, base, merged)
-        return [Found(name, "unchanged" if still and still.same else "other")]
+        return [Found(name, "untaken" if still and still.same else "other")]
 
     def _seen(self, name: str, left: Tensor, right: Tensor) -> Untouched | None:
         try:
@@ -137,7 +137,8 @@ class Comparing:
     def _verdict(self, target: Target, merged: Tensor, foreign: bool) -> Verdict | None:
         if merged.shape != target.tensor.shape:
             return Verdict("other", 0)
-        if not (target.tensor.comparable and merged.comparable):
+        left_out = target.magnitude is None and any(p.lora.magnitude for p in target.pieces)
+        if left_out or not (target.tensor.comparable and merged.comparable):
             self._unread.append(target.name)
             return None
         try:
