@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem, excerpt
 from ..shared import np
-from .number_formats import as_float32
 from .lora_scales import Scales, number
+from .number_formats import as_float32
 from .safetensors_files import Tensor, WeightFiles, open_weights
 
 CONFIG = "adapter_config.json"
@@ -116,8 +116,10 @@ def open_adapter(path: Path) -> Adapter:
                                  scales.stabilised, size)  # fmt: skip
         else:
             wrong.append(name)
+    others = parts.others + sorted(f"{name}.lora_magnitude_vector"
+                                   for name in parts.magnitudes.keys() - modules.keys())  # fmt: skip
     for names, what in ((wrong, "modules have no fitting pair of matrices"),
-                        (parts.others, "tensors are no plain LoRA matrices")):  # fmt: skip
+                        (others, "tensors are no plain LoRA matrices")):  # fmt: skip
         if names:
             text = f"{len(names):,} {what}, such as {excerpt(names[0])}"
             problems.append(Problem("MM436", text, Location(str(path))))
@@ -157,8 +159,6 @@ def _parts(files: WeightFiles) -> _Parts:
             whole[name] = tensor
         else:
             others.append(name)
-    for module in sorted(magnitudes.keys() - sides.keys()):
-        others.append(f"{module}.lora_magnitude_vector")
     return _Parts(sides, magnitudes, whole, others, empty)
 
 

@@ -14,7 +14,7 @@ from .comparing_tensors import Comparing
 from .comparison_facts import Found, add_comparisons
 from .export_form import add_form, tied_head
 from .merge_facts import Findings, add_merge
-from .safetensors_files import Tensor, WeightFiles, open_weights
+from .safetensors_files import Tensor, open_weights
 from .targets import Family, Plan, canonical, plan_targets, recognise_family
 from .tied_head import one_head
 
@@ -72,4 +72,3 @@ def _plan(
             hint = "is this the base model of the adapter?"
             collector.problem("MM437", text, where, hint)
     return plan
-

@@ -157,7 +157,9 @@ class Comparing:
         unread = self._unread + sorted(self._aligned.whole & set(self._aligned.base))
         if unread:
             text = f"{len(unread):,} tensors could not be compared, such as {excerpt(unread[0])}"
-            collector.problem("MM438", text, where, "quantized weights have to be dequantized first")
+            collector.problem(
+                "MM438", text, where, "quantized weights have to be dequantized first"
+            )
         if self._zero:
             text = f"the update of {len(self._zero):,} tensors is too small to change a stored "
             text += f"number, such as {excerpt(self._zero[0])}; nothing is said on them"
@@ -172,4 +174,3 @@ def _unlike(seen: Untouched) -> str:
 def _as_foreign(found: Found) -> Found:
     told = found.untouched is not None and found.untouched.tells
     return found._replace(signature="wrong-base") if told else found
-

@@ -78,7 +78,8 @@ def _add_comparison(collector: Collector, group: list[Found], place: Path) -> No
         update_max_abs=_rounded(verdict.update_max_abs if verdict else None),
         compared=verdict.compared if verdict and verdict.compared else None,
         source=origin.tensor if origin else example.source or None,
-        shift=origin.shift if origin else None,
+        source_kind=origin.kind if origin else None,
+        shift=_usual_shift(group),
         source_expert=origin.expert if origin else None,
     )  # fmt: skip
 
@@ -90,12 +91,16 @@ def _reference(found: Found) -> str | None:
 
 
 def _most_alike(group: list[Found]) -> list[Found]:
-    """Of updates of other layers, those of the most frequent distance: at the ends of a model it
-    is another one."""
-    shifts = Counter(_shift(each) for each in group)
-    most = max(shifts.values())
-    usual = next(shift for shift in shifts if shifts[shift] == most)
-    return [each for each in group if _shift(each) == usual]
+    """Of updates of other layers, those of the usual distance: at the ends of a model it is
+    another one."""
+    usual = _usual_shift(group)
+    return group if usual is None else [each for each in group if _shift(each) == usual]
+
+
+def _usual_shift(group: list[Found]) -> int | None:
+    """The distance of more than half of the tensors."""
+    ((usual, count),) = Counter(map(_shift, group)).most_common(1)
+    return usual if 2 * count > len(group) else None
 
 
 def _shift(found: Found) -> int | None:

@@ -28,12 +28,13 @@ MAX_TRIED = 512
 
 
 class Origin(NamedTuple):
-    """The tensor (and, of stacked experts, the matrix) whose update it is. ``shift`` counts the
-    layers from there to here, None where another module's or expert's update is meant; ``scale``
-    is its size over the right one."""
+    """The tensor (and, of stacked experts, the matrix) whose update it is. ``kind`` is layer,
+    module or expert; ``shift`` counts the layers from there to here; ``scale`` is its size over
+    the right one."""
 
     tensor: str
     scale: float
+    kind: str
     shift: int | None = None
     expert: int | None = None
 
@@ -68,8 +69,11 @@ class Search:
             shift = int(one[0]) - int(two[0])
             if shift not in self._shifts:
                 self._shifts.append(shift)
-            return Origin(there, scale, shift)
-        return Origin(there, scale, None, matrix if here == there else None)
+            return Origin(there, scale, "layer", shift)
+        if here == there:
+            return Origin(there, scale, "expert", None, matrix)
+        kind = "expert" if _EXPERT.sub("*", here) == _EXPERT.sub("*", there) else "module"
+        return Origin(there, scale, kind)
 
     def _candidates(self, target: Target, matrix: int) -> Iterator[tuple[str, int]]:
         name, match = target.name, _LAYER.search(target.name)
@@ -78,7 +82,9 @@ class Search:
         self._seen.add(pattern)
         near = self._near(match, first) if match else []
         names = [_replaced(name, match, str(layer)) for layer in near if match]
-        places = [(each, matrix) for each in names] + [(each, 0) for each in self._siblings(name, first)]
+        places = [(each, matrix) for each in names] + [
+            (each, 0) for each in self._siblings(name, first)
+        ]
         yield from ((each, at) for each, at in places if self._fits(target, each))
         count = target.tensor.matrices[0]
         yield from ((name, other) for other in _experts(matrix, count, first) if other != matrix)

@@ -57,7 +57,7 @@ def _has_text_names_only(base: WeightFiles, name: str) -> bool:
 def tied_head(head: Head, target: Target | None, found: list[Found], elements: int) -> str:
     """Where two copies of a tied head differ: which of them received the update."""
     if head.copy is None:
-        return ""
+        return "alike" if head.alike else ""
     if target is None or head.copy.shape != target.tensor.shape or not head.copy.comparable:
         return "differ"
     first = next((each.signature for each in found if each.tensor == head.name), "")

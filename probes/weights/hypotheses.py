@@ -172,7 +172,9 @@ class Updates:
         natural = (target.axis == "natural") != way.turn
         update = self._sum(target.pieces, matrix, rows, way, natural)
         size = target.magnitude
-        return update if size is None or way.plain else lengthened(target.tensor, size, update, rows)
+        return (
+            update if size is None or way.plain else lengthened(target.tensor, size, update, rows)
+        )
 
     def _fused(self, way: Way, matrix: int, rows: Any) -> Any:
         target = self._target

@@ -58,7 +58,9 @@ class Target(NamedTuple):
         """Lengths that the rows of base and update together have (DoRA); None without."""
         size = self.pieces[0].lora.magnitude
         plain = len(self.pieces) == 1 and self.pieces[0].part == "whole" and self.axis == "natural"
-        return size if plain and size is not None and size.size == self.pieces[0].lora.rows else None
+        return (
+            size if plain and size is not None and size.size == self.pieces[0].lora.rows else None
+        )
 
     @property
     def is_fused(self) -> bool:

@@ -15,14 +15,15 @@ _ELEMENTS = 2**20
 
 class Head(NamedTuple):
     """Both models without a second copy of a tied head. ``tied`` is what the base says, ``copy``
-    the second copy of the merged model where it differs from the first, ``name`` that of the
-    first in the base."""
+    the second copy of the merged model where it differs from the first (``alike``: it does not),
+    ``name`` that of the first in the base."""
 
     base: Mapping[str, Tensor]
     merged: Mapping[str, Tensor]
     tied: bool = False
     name: str = ""
     copy: Tensor | None = None
+    alike: bool = False
 
 
 def one_head(base: WeightFiles, merged: WeightFiles) -> Head:
@@ -40,7 +41,8 @@ def one_head(base: WeightFiles, merged: WeightFiles) -> Head:
         renamed = {embedding: merged.tensors[ours]}
         return Head(_without(base, head), {**_without(merged, ours), **renamed}, True, embedding)
     copy = merged.tensors[ours] if ours and _differ(merged, other, ours) else None
-    return Head(_without(base, head), _without(merged, ours), True, embedding, copy)
+    alike = bool(ours) and copy is None
+    return Head(_without(base, head), _without(merged, ours), True, embedding, copy, alike)
 
 
 def _find(tensors: Mapping[str, Tensor], name: str) -> str:

@@ -36,16 +36,20 @@ def halved(values):
 class Farm:
     """One base model and its adapter in float32; ``save_*`` write them, ``export`` a merge."""
 
-    def __init__(self, root, family, save, *, exact=False, tied=False, drop_head=True):
-        self.root, self.family, self.save, self.tied = root, family, save, tied
+    def __init__(self, root, family, save):
+        self.root, self.family, self.save = root, family, save
         self.prefix = "model.language_model." if family == "moe" else "model."
+        self.renew()
+
+    def renew(self, *, exact=False, tied=False, drop_head=True):
+        """Begin anew with another kind of base model."""
+        self.tied, family = tied, self.family
         self.exact = exact  # the base is stored in float32
         self.base = self._base(np.random.default_rng(11))
         if tied:
-            head = self.base.pop("lm_head.weight")
+            del self.base["lm_head.weight"]
             if not drop_head:
                 self.base["lm_head.weight"] = self.base[self.prefix + "embed_tokens.weight"]
-            del head
         self.lora = self.make_lora(12)
         self.config = {
             "model_type": "qwen3_5_moe" if family == "moe" else "llama",

@@ -1,14 +1,16 @@
 """Kinds of wrong merges and, for each, sound ones that look alike (see :mod:`merge_farm`)."""
 
-import numpy as np
+from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
 from tests.probes.weights.merge_farm import (
     ALPHA,
-    EXPERTS,
     FAMILIES,
     HIDDEN,
     LAYERS,
     RANK,
+    Farm,
     bf16,
     halved,
     layer_of,
@@ -18,6 +20,10 @@ from tests.probes.weights.merge_farm import (
 )
 
 DENSE = ("llama", "fused")
+Make = Callable[[Farm], Path]
+# name: (families, how it is made, causes that are right, what the report has to say)
+Wrong = dict[str, tuple[tuple[str, ...], Make, tuple[str, ...], str]]
+Sound = dict[str, tuple[tuple[str, ...], Make]]
 PEFT = "base_model.model."
 
 
@@ -112,7 +118,7 @@ def adapter_in_bfloat16(farm):
 
 
 def tied(farm):
-    farm.__init__(farm.root, farm.family, farm.save, tied=True)
+    farm.renew(tied=True)
     return farm
 
 
@@ -134,7 +140,7 @@ def tied_head_copy(farm):
 
 def tied_one_of_two(farm):
     """Both copies stand in the files, and only the embedding received the update."""
-    farm.__init__(farm.root, farm.family, farm.save, tied=True, drop_head=False)
+    farm.renew(tied=True, drop_head=False)
     updates = farm.updates()
     updates.pop("lm_head.weight")
     name = farm.prefix + "embed_tokens.weight"
@@ -149,7 +155,7 @@ def tied_right(farm):
 
 
 def tied_in_both(farm):
-    farm.__init__(farm.root, farm.family, farm.save, tied=True, drop_head=False)
+    farm.renew(tied=True, drop_head=False)
     updates = farm.updates()
     updates[farm.prefix + "embed_tokens.weight"] = updates["lm_head.weight"]
     return start(farm).export(farm.merged(updates))
@@ -271,12 +277,16 @@ def nested(farm):
 
 
 def matrices(farm, at=""):
-    return {f"{at}{farm.prefix}{m}.lora_{side}.default.weight": x
-            for m, pair in farm.lora.items() for side, x in zip("AB", pair, strict=True)}
+    return {
+        f"{at}{farm.prefix}{m}.lora_{side}.default.weight": x
+        for m, pair in farm.lora.items()
+        for side, x in zip("AB", pair, strict=True)
+    }
 
 
 def not_merged(farm):
     """A PeftModel saved as it is: base weights with the matrices beside them."""
+
     def name(each):
         leaf = each.removesuffix(".weight")
         return f"{leaf}.base_layer.weight" if leaf.endswith("_proj") and leaf != each else each
@@ -375,7 +385,7 @@ def dora_right(farm):
 
 
 def exact(farm):
-    farm.__init__(farm.root, farm.family, farm.save, exact=True)
+    farm.renew(exact=True)
     return start(farm)
 
 
@@ -395,10 +405,9 @@ def exact_right(dtype):
     return make
 
 
-OWN = ("custom-merge", "wrong-delta")
+OWN = ("custom-merge", "wrong-delta", "adapter-options-ignored")
 NAMES = ("tensor-names", "vl-prefix-missing", "custom-merge")
-WRONG = {
-    # name: (families, how, causes that are right, what the report has to say)
+WRONG: Wrong = {
     "layers shifted by one": (FAMILIES, shifted(-1), OWN, "layer"),
     "layers shifted back": (FAMILIES, shifted(1), OWN, "layer"),
     "layers shifted, first left out": (FAMILIES, shifted_without_first, OWN, "another layer|layer off"),
@@ -438,7 +447,7 @@ WRONG = {
                                 ("low-precision-merge",), "float16|16.bit"),
 }  # fmt: skip
 
-SOUND = {
+SOUND: Sound = {
     "some layers": (FAMILIES, some_layers),
     "nearly symmetric": (FAMILIES, symmetric),
     "adapter in bfloat16": (FAMILIES, adapter_in_bfloat16),
@@ -466,4 +475,3 @@ SOUND = {
     "not fused": (("fused",), lambda farm: start(farm).export(fuse=False)),
     "experts apart": (("moe",), lambda farm: start(farm).export(apart=True)),
 }  # fmt: skip
-assert EXPERTS
