@@ -116,16 +116,18 @@ def open_adapter(path: Path) -> Adapter:
                                  scales.stabilised, size)  # fmt: skip
         else:
             wrong.append(name)
-    others = parts.others + sorted(f"{name}.lora_magnitude_vector"
-                                   for name in parts.magnitudes.keys() - modules.keys())  # fmt: skip
+    unused = sorted(parts.magnitudes.keys() - modules.keys())
+    others = [*parts.others, *(f"{name}.lora_magnitude_vector" for name in unused)]
     for names, what in ((wrong, "modules have no fitting pair of matrices"),
                         (others, "tensors are no plain LoRA matrices")):  # fmt: skip
         if names:
             text = f"{len(names):,} {what}, such as {excerpt(names[0])}"
             problems.append(Problem("MM436", text, Location(str(path))))
     base = files.config.get("base_model_name_or_path")
-    return Adapter(files, modules, int(rank) if rank is not None else None, alpha,
-                   base if isinstance(base, str) else "", parts.empty, tuple(problems), parts.whole)  # fmt: skip
+    return Adapter(
+        files, modules, int(rank) if rank is not None else None, alpha,
+        base if isinstance(base, str) else "", parts.empty, tuple(problems), parts.whole,
+    )  # fmt: skip
 
 
 class _Parts(NamedTuple):

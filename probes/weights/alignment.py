@@ -43,8 +43,8 @@ class Aligned(NamedTuple):
     @property
     def missing(self) -> list[str]:
         """Tensors of the base that the merged model does not have, but for buffers."""
-        return [name for name in self.base
-                if name not in self.names and name not in self.whole and not _BUFFER.search(name)]  # fmt: skip
+        taken = self.whole | set(self.names)
+        return [name for name in self.base if name not in taken and not _BUFFER.search(name)]
 
     @property
     def extra(self) -> list[str]:

@@ -23,7 +23,8 @@ def add_form(
     old, new = aligned.renamed or (None, None)
     values: dict[str, str | int | bool | None] = {
         "wrapper": plain.wrapper or None, "lora_left": len(plain.lora_left) or None,
-        "lora_name": plain.lora_left[0] if plain.lora_left else None, "prefix_base": old, "prefix_merged": new,
+        "lora_name": plain.lora_left[0] if plain.lora_left else None,
+        "prefix_base": old, "prefix_merged": new,
         "same_class": _same_class(base, merged) if aligned.renamed else None,
         "lost_shards": len(merged.lost) or None,
         "lost_shard": merged.lost[0] if merged.lost else None,

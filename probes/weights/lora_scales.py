@@ -35,9 +35,8 @@ class Scales:
         # The matrices tell the rank better than a pattern does.
         own_rank = float(rows) if self._ranks else rank
         own_alpha = self._alphas.value(name) or alpha
-        named = [word for word, own, usual in (("rank", own_rank, rank), ("alpha", own_alpha, alpha))
-                 if own != usual]  # fmt: skip
-        kind = "both" if len(named) == 2 else named[0] if named else ""
+        other_alpha = "alpha" if own_alpha != alpha else ""
+        kind = other_alpha if own_rank == rank else "both" if other_alpha else "rank"
         return self._scale(own_rank, own_alpha), plain, kind
 
     def _scale(self, rank: float, alpha: float) -> float:

@@ -122,7 +122,7 @@ class Farm:
         """Tensor -> update in float32. ``scale(module, rank)`` and ``source(module)`` (whose
         matrices a module gets) may be wrong on purpose."""
         lora = self.lora if lora is None else lora
-        found = {}
+        found: dict[str, np.ndarray] = {}
         for module in lora:
             a, b = lora[(source or (lambda m: m))(module)]
             factor = scale(module, a.shape[-2]) if scale else ALPHA / a.shape[-2]
@@ -190,7 +190,7 @@ class Farm:
         folder, names = self.root / name, sorted(stored)
         folder.mkdir(parents=True, exist_ok=True)
         each = -(-len(names) // shards)
-        where = {}
+        where: dict[str, str] = {}
         for shard in range(shards):
             file = (f"model-{shard + 1:05d}-of-{shards:05d}.safetensors" if shards > 1
                     else "model.safetensors")  # fmt: skip

@@ -40,11 +40,11 @@ def shift_two(farm):
 
 
 def reversed_layers(farm):
-    def src(m):
-        l = layer_of(m)
-        return m if l is None else m.replace(f"layers.{l}.", f"layers.{LAYERS - 1 - l}.", 1)
+    def source(module):
+        layer = layer_of(module)
+        return module if layer is None else other_layer(module, LAYERS - 1 - 2 * layer)
 
-    return start(farm).export(farm.merged(farm.updates(source=src)))
+    return start(farm).export(farm.merged(farm.updates(source=source)))
 
 
 def attention_shifted(farm):
@@ -61,16 +61,16 @@ def shift_and_scale(farm):
 
 def k_for_v(farm):
     u = farm.updates()
-    for l in range(LAYERS):
-        k, v = (f"{farm.prefix}layers.{l}.self_attn.{x}_proj.weight" for x in "kv")
+    for layer in range(LAYERS):
+        k, v = (f"{farm.prefix}layers.{layer}.self_attn.{x}_proj.weight" for x in "kv")
         u[k], u[v] = u[v], u[k]
     return start(farm).export(farm.merged(u))
 
 
 def q_for_o(farm):
     u = farm.updates()
-    for l in range(LAYERS):
-        k, v = (f"{farm.prefix}layers.{l}.self_attn.{x}_proj.weight" for x in "qo")
+    for layer in range(LAYERS):
+        k, v = (f"{farm.prefix}layers.{layer}.self_attn.{x}_proj.weight" for x in "qo")
         u[k], u[v] = u[v], u[k]
     return start(farm).export(farm.merged(u))
 
@@ -234,8 +234,8 @@ def embed_trained(farm):
 
 
 def apart_swapped(farm):
-    u = {}
-    for m, (a, b) in farm.lora.items():
+    u: dict[str, np.ndarray] = {}
+    for m in farm.lora:
         src = m.replace(".w1", ".wX").replace(".w3", ".w1").replace(".wX", ".w3")
         x, y = farm.lora[src]
         farm.place(u, m, np.matmul(y * np.float32(ALPHA / RANK), x))
@@ -268,7 +268,7 @@ WRONG: Wrong = {
     "rsLoRA without factor": (FAMILIES, stabilised_no_scale, OWN, "leaves out|lora_alpha"),
     "plain as rsLoRA": (FAMILIES, plain_as_stabilised, OWN, "rsLoRA|root"),
     "DoRA as plain, no alpha": (FAMILIES, dora_twice_scale, OWN, "DoRA|lora_alpha"),
-    "tied head left out": (FAMILIES, tied_minus, OWN + ("tied-head",), "embed_tokens"),
+    "tied head left out": (FAMILIES, tied_minus, (*OWN, "tied-head"), "embed_tokens"),
     "through float16": (FAMILIES, half_stored, ("low-precision-merge",), "float16|16.bit"),
     "first shard lost": (FAMILIES, first_shard, ("export-incomplete",), "shard"),
     "parallel prefix": (FAMILIES, renamed("", "module."), NAMES, "module"),
