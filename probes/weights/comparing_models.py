@@ -9,14 +9,14 @@ from ...facts.problems import Location, excerpt
 from ..outcome import Collector
 from ..progress import Progress
 from .adapters import Adapter, open_adapter
-from .alignment import align, unwrap
 from .comparing_tensors import Comparing
 from .comparison_facts import Found, add_comparisons
-from .export_form import add_form, tied_head
+from .form.alignment import align, unwrap
+from .form.export_form import add_form, tied_head
+from .form.tied_head import one_head
 from .merge_facts import Findings, add_merge
 from .safetensors_files import Tensor, open_weights
 from .targets import Family, Plan, canonical, plan_targets, recognise_family
-from .tied_head import one_head
 
 
 def compare_models(

@@ -9,10 +9,10 @@ from ...facts.problems import Location, excerpt
 from ..outcome import Collector
 from ..progress import Progress, Step, go_on, interrupted
 from .adapters import Adapter
-from .alignment import Aligned
 from .comparison import Verdict, compare
 from .comparison_facts import Found
 from .displaced import Search
+from .form.alignment import Aligned
 from .safetensors_files import Tensor
 from .targets import Plan, Target, canonical
 from .untouched import Untouched, compare_untouched

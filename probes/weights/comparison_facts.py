@@ -17,7 +17,8 @@ MAX_FACTS = 100
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.|\Z)")
 _ORDER = ("wrong-base", "wrong-adapter", "misplaced", "interleaved", "up-on-gate", "swapped",
           "wrong-axis", "split-rows", "transposed", "partial", "unchanged", "untaken", "zeroed",
-          "plain", "scaled", "low-precision", "rounded", "missing", "extra", "other", "correct")  # fmt: skip
+          "plain", "scaled", "low-precision", "rounded", "missing", "extra", "other",
+          "correct")  # fmt: skip
 
 
 class Found(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..outcome import Collector
 from .adapters import Adapter
-from .model_names import base_names
+from .form.model_names import base_names
 from .number_formats import SIZES
 from .safetensors_files import WeightFiles
 from .targets import Family, Plan, canonical

@@ -15,16 +15,15 @@ from tests.probes.weights.merge_farm import (
     root_scale,
     rounded,
 )
+from tests.probes.weights.merge_form_kinds import NAMES, renamed
 from tests.probes.weights.merge_kinds import (
     DENSE,
-    NAMES,
     OWN,
     Sound,
     Wrong,
     dora,
     drifted,
     exact,
-    renamed,
     start,
     tied,
 )

@@ -9,11 +9,11 @@ from modelmedic.engine import Diagnoser
 
 pytest.importorskip("numpy")
 
-from tests.probes.weights import merge_kinds, merge_kinds_more
+from tests.probes.weights import merge_form_kinds, merge_kinds, merge_kinds_more
 from tests.probes.weights.merge_farm import Farm
 
-WRONG = merge_kinds.WRONG | merge_kinds_more.WRONG
-SOUND = merge_kinds.SOUND | merge_kinds_more.SOUND
+WRONG = merge_kinds.WRONG | merge_form_kinds.WRONG | merge_kinds_more.WRONG
+SOUND = merge_kinds.SOUND | merge_form_kinds.SOUND | merge_kinds_more.SOUND
 
 
 def cases(table):

@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from .number_formats import SIZES
-from .safetensors_files import Tensor
-from .targets import canonical
+from ..number_formats import SIZES
+from ..safetensors_files import Tensor
+from ..targets import canonical
 
 _PARTS = {
     "qkv_proj": ("q_proj", "k_proj", "v_proj"), "W_pack": ("q_proj", "k_proj", "v_proj"),
@@ -56,6 +56,8 @@ def _names(match: re.Match[str], tensor: Tensor, wanted: Collection[str]) -> lis
     """Names of the parts, one list for each matrix; empty where the other model lacks one."""
     head, leaf, end = match["head"], match["leaf"], match["end"]
     parts = _PARTS.get(leaf, (leaf,))
+    if len(tensor.shape) == 3 and tensor.shape[0] > len(wanted):
+        return []  # more experts than the other model has tensors
     if len(tensor.shape) == 3:
         ends = ".weight"
         rows = [[f"{head}.{expert}.{part}{ends}" for part in parts]

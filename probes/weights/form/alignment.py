@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .adapters import PAIR
+from ..adapters import PAIR
+from ..safetensors_files import Tensor
+from ..targets import canonical
 from .fused_tensors import take_apart
-from .safetensors_files import Tensor
-from .targets import canonical
 
 # What wrappers put before every name, or into it; a model that is loaded has none of these.
 _WRAPPER = re.compile(r"(?:base_model\.model\.|_orig_mod\.|module\.)+")

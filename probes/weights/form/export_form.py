@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..outcome import Collector
+from ...outcome import Collector
+from ..comparison import compare
+from ..comparison_facts import Found
+from ..safetensors_files import WeightFiles
+from ..targets import Target
 from .alignment import Aligned, Unwrapped
-from .comparison import compare
-from .comparison_facts import Found
-from .safetensors_files import WeightFiles
-from .targets import Target
 from .tied_head import Head
 
 _RIGHT = ("correct", "low-precision", "scaled", "misplaced", "wrong-adapter")

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .safetensors_files import Tensor, WeightFiles
-from .targets import canonical
-from .untouched import compare_untouched
+from ..safetensors_files import Tensor, WeightFiles
+from ..targets import canonical
+from ..untouched import compare_untouched
 
 _ELEMENTS = 2**20
 
