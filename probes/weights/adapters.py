@@ -15,23 +15,33 @@ from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem, excerpt
 from ..shared import np
+from .lora_scales import Scales, number
 from .number_formats import as_float32
 from .safetensors_files import Tensor, WeightFiles, open_weights
 
 CONFIG = "adapter_config.json"
-_PAIR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.[A-Za-z0-9_-]{1,64})?(?:\.weight)?\Z")
+PAIR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.[A-Za-z0-9_-]{1,64})?(?:\.weight)?\Z")
+_MAGNITUDE = re.compile(
+    r"(?P<module>.+)\.lora_magnitude_vector(?:\.[A-Za-z0-9_-]{1,64})?(?:\.weight)?\Z"
+)
 # A matrix pair is held in memory whole: rank times the longest side of the model.
 MAX_ELEMENTS = 2**27
 
 
 class Lora(NamedTuple):
     """One module: ``a`` is (experts or 1, rank, in), ``b`` is (experts or 1, out, rank); matrices
-    without experts have two dimensions. The update is ``scale * b @ a``."""
+    without experts have two dimensions. The update is ``scale * b @ a``; ``plain_scale`` is the
+    scale of modules that no pattern names, ``kind`` tells rank-stabilised from ordinary ones.
+    With a ``magnitude`` (DoRA) the rows of base and update together have its lengths."""
 
     module: str
     a: Tensor
     b: Tensor
     scale: float
+    plain_scale: float = 0.0
+    pattern: str = ""
+    stabilised: bool = False
+    magnitude: Tensor | None = None
 
     @property
     def is_3d(self) -> bool:
@@ -71,7 +81,9 @@ class Lora(NamedTuple):
 
 class Adapter(NamedTuple):
     """An adapter: modules by name in name order; ``rank`` and ``alpha`` as its file says them
-    (None where it does not); ``empty_experts`` counts expert tensors without elements."""
+    (None where it does not); ``empty_experts`` counts expert tensors without elements, ``whole``
+    are tensors that were trained whole (biases, modules_to_save) and take the place of the
+    base's."""
 
     files: WeightFiles
     modules: Mapping[str, Lora]
@@ -80,50 +92,76 @@ class Adapter(NamedTuple):
     base_name: str
     empty_experts: int
     problems: tuple[Problem, ...]
+    whole: Mapping[str, Tensor]
 
 
 def open_adapter(path: Path) -> Adapter:
     """Read the headers and the configuration of an adapter. Never raises."""
     files = open_weights(path, CONFIG)
     problems = list(files.problems)
-    rank, alpha = _number(files.config.get("r")), _number(files.config.get("lora_alpha"))
+    rank, alpha = number(files.config.get("r")), number(files.config.get("lora_alpha"))
     if rank is None or alpha is None:
         text = f"{CONFIG} gives no usable r and lora_alpha; a scale of 1 is assumed"
         problems.append(Problem("MM435", text, Location(str(path)), "give the whole folder"))
-    sides, empty, others = _sides(files)
+    parts = _parts(files)
+    scales = Scales(files.config)
     modules: dict[str, Lora] = {}
     wrong: list[str] = []
-    for name in sorted(sides):
-        pair = sides[name]
+    for name in sorted(parts.sides):
+        pair = parts.sides[name]
         whole = len(pair) == 2 and _fits(pair["A"], pair["B"])
         if whole:
-            modules[name] = Lora(name, pair["A"], pair["B"], _scale(files.config, name))
+            size = parts.magnitudes.get(name)
+            modules[name] = Lora(name, pair["A"], pair["B"], *scales.of(name, pair["A"].shape[-2]),
+                                 scales.stabilised, size)  # fmt: skip
         else:
             wrong.append(name)
+    unused = sorted(parts.magnitudes.keys() - modules.keys())
+    others = [*parts.others, *(f"{name}.lora_magnitude_vector" for name in unused)]
     for names, what in ((wrong, "modules have no fitting pair of matrices"),
                         (others, "tensors are no plain LoRA matrices")):  # fmt: skip
         if names:
             text = f"{len(names):,} {what}, such as {excerpt(names[0])}"
             problems.append(Problem("MM436", text, Location(str(path))))
     base = files.config.get("base_model_name_or_path")
-    return Adapter(files, modules, int(rank) if rank is not None else None, alpha,
-                   base if isinstance(base, str) else "", empty, tuple(problems))  # fmt: skip
+    return Adapter(
+        files, modules, int(rank) if rank is not None else None, alpha,
+        base if isinstance(base, str) else "", parts.empty, tuple(problems), parts.whole,
+    )  # fmt: skip
 
 
-def _sides(files: WeightFiles) -> tuple[dict[str, dict[str, Tensor]], int, list[str]]:
-    """Matrices by module and side, the number of empty expert tensors, and other names."""
+class _Parts(NamedTuple):
+    """The tensors of an adapter by what they are: matrices by module and side, lengths of rows
+    (DoRA) by module, tensors that were trained whole, other names, and the number of empty expert
+    tensors."""
+
+    sides: dict[str, dict[str, Tensor]]
+    magnitudes: dict[str, Tensor]
+    whole: dict[str, Tensor]
+    others: list[str]
+    empty: int
+
+
+def _parts(files: WeightFiles) -> _Parts:
     sides: dict[str, dict[str, Tensor]] = {}
-    empty = 0
+    magnitudes: dict[str, Tensor] = {}
+    whole: dict[str, Tensor] = {}
     others: list[str] = []
+    empty = 0
     for name, tensor in files.tensors.items():
-        match = _PAIR.fullmatch(name)
-        if match is None:
-            others.append(name)
-        elif tensor.size == 0 and len(tensor.shape) == 3:
+        match = PAIR.fullmatch(name)
+        size = _MAGNITUDE.fullmatch(name)
+        if match and tensor.size == 0 and len(tensor.shape) == 3:
             empty += 1  # the placeholder of a projection that the family does not have
-        else:
+        elif match:
             sides.setdefault(match["module"], {})[match["side"]] = tensor
-    return sides, empty, others
+        elif size and tensor.comparable:
+            magnitudes[size["module"]] = tensor
+        elif name.endswith((".bias", ".weight")) and tensor.comparable and "lora_" not in name:
+            whole[name] = tensor
+        else:
+            others.append(name)
+    return _Parts(sides, magnitudes, whole, others, empty)
 
 
 def _fits(a: Tensor, b: Tensor) -> bool:
@@ -135,28 +173,3 @@ def _fits(a: Tensor, b: Tensor) -> bool:
         return False
     counts = {a.matrices[0], b.matrices[0]} - {1}
     return len(a.shape) == 2 or len(counts) <= 1
-
-
-def _scale(config: Mapping[str, Any], module: str) -> float:
-    """alpha / r, with PEFT's exceptions for single modules and its square-root rule."""
-    rank = _pattern(config.get("rank_pattern"), module) or _number(config.get("r"))
-    alpha = _pattern(config.get("alpha_pattern"), module) or _number(config.get("lora_alpha"))
-    if rank is None or alpha is None:
-        return 1.0
-    return alpha / (math.sqrt(rank) if config.get("use_rslora") is True else rank)
-
-
-def _pattern(patterns: Any, module: str) -> float | None:
-    """The value for a module; keys are taken as endings of module names, not as expressions."""
-    if not isinstance(patterns, dict):
-        return None
-    for key in sorted(patterns, key=str):
-        if isinstance(key, str) and (module == key or module.endswith("." + key)):
-            return _number(patterns[key])
-    return None
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return float(value) if 0 < value < 1e9 else None

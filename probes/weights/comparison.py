@@ -12,6 +12,7 @@ import math
 from typing import Any, NamedTuple
 
 from ..shared import np
+from .displaced import Origin
 from .hypotheses import LOW_PRECISION, RIGHT, Way, ways
 from .number_formats import as_float32, equal, store
 from .pairs import Block, Pair, Score, blocks_of, ratio, row_numbers, thinned
@@ -116,6 +117,7 @@ class Verdict(NamedTuple):
     update_max_abs: float | None = None
     arithmetic: str = ""
     way: Way | None = None
+    origin: Origin | None = None
 
 
 def first_look(pair: Pair, blocks: list[Block]) -> Verdict:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..shared import np
+from .adapters import Lora
+from .magnitudes import lengthened
 from .number_formats import store, through
 from .targets import Piece, Target
 
@@ -21,7 +23,8 @@ class Way(NamedTuple):
     up; ``only`` keeps the update of gate or up alone; ``pile`` adds both to gate; ``turn`` takes
     the other axis; ``starts`` are other first rows of the fused parts; ``factor`` scales the
     update; ``arithmetic`` is exact (float32), or names a low-precision order of operations;
-    ``slip`` says what mistake leads to the factor, where only one does.
+    ``slip`` says what mistake leads to the factor, where only one does; ``plain`` leaves out the
+    lengths of rows that DoRA has trained.
     """
 
     signature: str
@@ -34,6 +37,7 @@ class Way(NamedTuple):
     factor: float = 1.0
     arithmetic: str = "exact"
     slip: str = ""
+    plain: bool = False
 
 
 RIGHT = Way("correct")
@@ -41,8 +45,15 @@ RIGHT = Way("correct")
 LOW_PRECISION = {
     "delta-bfloat16": "bfloat16", "all-bfloat16": "bfloat16",
     "all-bfloat16-scaled-first": "bfloat16", "product-bfloat16": "bfloat16",
-    "add-float16": "float16", "all-float16": "float16",
+    "add-float16": "float16", "all-float16": "float16", "base-bfloat16": "bfloat16",
+    "base-float16": "float16",
 }  # fmt: skip
+
+
+_FORMATS = {"bfloat16": "BF16", "float16": "F16"}
+_PATTERN_SLIPS = {"rank": "rank-pattern-ignored", "alpha": "alpha-pattern-ignored",
+                  "both": "patterns-ignored"}  # fmt: skip
+_DECLARED = {*_PATTERN_SLIPS.values(), "root-ignored"}
 
 
 def ways(target: Target) -> Iterator[Way]:
@@ -52,9 +63,11 @@ def ways(target: Target) -> Iterator[Way]:
     for arithmetic in LOW_PRECISION:
         yield Way("low-precision", arithmetic=arithmetic)
     lora = target.pieces[0].lora
+    if target.magnitude is not None:
+        yield Way("plain", slip="magnitude-left-out", plain=True)
     again = "twice" if math.isclose(lora.scale, 2) else "merged-twice"
     yield Way("scaled", factor=2.0, arithmetic="twice", slip=again)
-    for factor, slip in _factors(lora.scale, lora.rank).items():
+    for factor, slip in _factors(lora).items():
         yield Way("scaled", factor=factor, slip=slip)
 
 
@@ -96,10 +109,14 @@ def _starts(target: Target) -> Iterator[tuple[int, ...]]:
             yield each
 
 
-def _factors(scale: float, rank: int) -> dict[float, str]:
+def _factors(lora: Lora) -> dict[float, str]:
     """Factors that slips with alpha and r lead to, none of them 1, with the slip if only one leads
     there."""
+    scale, rank = lora.scale, lora.rank
+    root = 1 / math.sqrt(rank)
     slips = (
+        *(((lora.plain_scale / scale, _PATTERN_SLIPS[lora.pattern]),) if lora.pattern else ()),
+        *(((root, "root-ignored"),) if lora.stabilised else ()),
         (1 / scale, "scale-left-out"), (scale, "scale-twice"), (rank, "rank-left-out"),
         (1 / rank, "rank-twice"), (1 / (scale * rank), "alpha-left-out"),
         (math.sqrt(rank), "rank-root"), (-1.0, "subtracted"), (2.0, ""), (0.5, ""),
@@ -109,9 +126,11 @@ def _factors(scale: float, rank: int) -> dict[float, str]:
         same = next((each for each in (1.0, *kept) if math.isclose(factor, each, rel_tol=1e-6)), 0)
         if not same:
             kept[factor] = slip
+        elif kept.get(same) in _DECLARED:
+            continue  # what the adapter's file asks for and the merge does not do
         elif slip and same in kept:
             kept[same] = "twice" if math.isclose(same, 2) and slip == "scale-twice" else ""
-    if math.isclose(scale, 2):
+    if math.isclose(scale, 2) and kept.get(scale) not in _DECLARED:
         kept[scale] = "twice"
     return kept
 
@@ -132,6 +151,8 @@ class Updates:
             update = self.update(way, matrix, rows)
             if way.arithmetic in ("add-float16", "all-float16"):
                 return store(through(through(base, "F16") + through(update, "F16"), "F16"), dtype)
+            if way.arithmetic.startswith("base-"):
+                base = through(base, _FORMATS[LOW_PRECISION[way.arithmetic]])
             if way.arithmetic == "twice":
                 half = update / 2
                 return store(through(base + half, dtype) + half, dtype)
@@ -149,7 +170,11 @@ class Updates:
         if target.pieces[0].part == "rows":
             return self._stacked(way, matrix, rows)
         natural = (target.axis == "natural") != way.turn
-        return self._sum(target.pieces, matrix, rows, way, natural)
+        update = self._sum(target.pieces, matrix, rows, way, natural)
+        size = target.magnitude
+        return (
+            update if size is None or way.plain else lengthened(target.tensor, size, update, rows)
+        )
 
     def _fused(self, way: Way, matrix: int, rows: Any) -> Any:
         target = self._target
@@ -243,6 +268,6 @@ def _casts(arithmetic: str) -> Callable[[Any], Any]:
     """The rounding between the steps of a computation."""
     if arithmetic == "all-float16":
         return lambda values: through(values, "F16")
-    if LOW_PRECISION.get(arithmetic) == "bfloat16":
+    if LOW_PRECISION.get(arithmetic) == "bfloat16" and arithmetic != "base-bfloat16":
         return lambda values: through(values, "BF16")
     return lambda values: values

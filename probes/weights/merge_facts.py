@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..outcome import Collector
 from .adapters import Adapter
+from .form.model_names import base_names
 from .number_formats import SIZES
 from .safetensors_files import WeightFiles
 from .targets import Family, Plan, canonical
@@ -40,6 +41,8 @@ def add_merge(
             "rank": adapter.rank, "alpha": adapter.alpha, "adapter_base": adapter.base_name or None,
             "empty_expert_tensors": adapter.empty_experts or None,
         }  # fmt: skip
+    if base and adapter and adapter.base_name:
+        values |= base_names(base, adapter.base_name)
     if plan.misfits:
         values["base_matches"] = False
     if findings.signatures and adapter:

@@ -70,7 +70,7 @@ class Pair:
         self.updates = Updates(target)
         # A 16-bit model that was saved in float32 is compared as a 16-bit model.
         sample = merged.rows(probe.matrix, probe.first, probe.last)
-        narrow = merged.dtype == "F32" and self.base.dtype == "BF16"
+        narrow = merged.dtype == "F32"
         self.dtype = "BF16" if narrow and is_bfloat16_in_float32(sample) else merged.dtype
         right = self.updates.update(RIGHT, probe.matrix, row_numbers(probe))
         self.slack = 1e-5 * float(abs(right).max(initial=0.0)) if self.dtype[0] == "F" else 0.0

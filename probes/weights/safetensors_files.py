@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,8 +26,10 @@ MAX_FILES = 2_000
 MAX_TENSORS = 2_000_000
 MAX_CONTAINERS = 3_000_000
 MAX_NAME = 512
+MAX_LOST = 20  # of so many missing shards each is told
 # One row of a tensor is the least that is read at a time.
 MAX_ROW = 2**24
+_SHARD = re.compile(r"(?P<head>[^/]*-)\d{5}-of-(?P<total>\d{5})\.safetensors")
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 _PICKLED = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 _CONVERT = "convert them: model.save_pretrained(..., safe_serialization=True)"
@@ -77,19 +80,22 @@ class Tensor(NamedTuple):
 
 
 class WeightFiles(NamedTuple):
-    """The tensors of a folder (or file), its parsed ``config`` and what was wrong with it."""
+    """The tensors of a folder (or file), its parsed ``config``, what was wrong with it, and the
+    names of ``lost`` shards, of which its index or the names of the other shards speak."""
 
     path: Path
     tensors: Mapping[str, Tensor]
     config: Mapping[str, Any]
     problems: tuple[Problem, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 def open_weights(path: Path, config_name: str = "config.json") -> WeightFiles:
     """Read the headers of all safetensors files at ``path``. Never raises."""
     problems: list[Problem] = []
     tensors: dict[str, Tensor] = {}
-    for file in _files(path, problems):
+    files, lost = _files(path, problems)
+    for file in files:
         for name, tensor in _header(file, problems):
             if name in tensors:
                 problems.append(_problem("MM434", f"a second {excerpt(name)} is left out", file))
@@ -98,7 +104,7 @@ def open_weights(path: Path, config_name: str = "config.json") -> WeightFiles:
     folder = path if path.is_dir() else path.parent
     config = read_json(folder / config_name, problems) or {}
     ordered = {name: tensors[name] for name in sorted(tensors)}
-    return WeightFiles(path, ordered, config, tuple(problems))
+    return WeightFiles(path, ordered, config, tuple(problems), lost)
 
 
 def read_json(path: Path, problems: list[Problem]) -> dict[str, Any] | None:
@@ -123,26 +129,27 @@ def read_json(path: Path, problems: list[Problem]) -> dict[str, Any] | None:
     return value
 
 
-def _files(path: Path, problems: list[Problem]) -> list[Path]:
+def _files(path: Path, problems: list[Problem]) -> tuple[list[Path], tuple[str, ...]]:
+    """The files to read, and the names of shards that are not there."""
     try:
         if path.is_file():
-            return [path]
+            return [path], ()
         if not path.is_dir():
             problems.append(_problem("MM430", "is no file or folder", path))
-            return []
+            return [], ()
         names = sorted(entry.name for entry in path.iterdir())
     except OSError as error:
         problems.append(_problem("MM430", f"cannot be read: {error.strerror}", path))
-        return []
+        return [], ()
     files = [path / name for name in names if name.endswith(".safetensors")]
     _report_pickles(path, names, bool(files), problems)
-    _report_missing_shards(path, names, problems)
+    lost = _missing_shards(path, names, problems)
     if len(files) > MAX_FILES:
         text = f"has {len(files):,} safetensors files; the first {MAX_FILES:,} were read"
         problems.append(_problem("MM434", text, path))
     if not files and not any(problem.code == "MM433" for problem in problems):
         problems.append(_problem("MM430", "has no safetensors file", path))
-    return files[:MAX_FILES]
+    return files[:MAX_FILES], lost
 
 
 def _report_pickles(
@@ -154,17 +161,34 @@ def _report_pickles(
         problems.append(Problem("MM433", f"{path.name} {text}", Location(str(path)), _CONVERT))
 
 
-def _report_missing_shards(path: Path, names: list[str], problems: list[Problem]) -> None:
+def _missing_shards(path: Path, names: list[str], problems: list[Problem]) -> tuple[str, ...]:
     index = next((name for name in names if name.endswith(".safetensors.index.json")), "")
     found = read_json(path / index, problems) if index else None
     shards = found.get("weight_map") if found else None
     if not isinstance(shards, dict):
-        return
+        return _gaps(path, names, problems)
     wanted = {name for name in shards.values() if isinstance(name, str)}
-    for name in sorted(wanted - set(names))[:20]:
-        lost = sum(1 for shard in shards.values() if shard == name)
-        text = f"the shard {excerpt(name)} is missing; its {lost:,} tensors are not known"
+    lost = sorted(wanted - set(names))
+    for name in lost[:MAX_LOST]:
+        count = sum(1 for shard in shards.values() if shard == name)
+        text = f"the shard {excerpt(name)} is missing; its {count:,} tensors are not known"
         problems.append(_problem("MM432", text, path / index, "download it again"))
+    return tuple(lost)
+
+
+def _gaps(path: Path, names: list[str], problems: list[Problem]) -> tuple[str, ...]:
+    """Shards that the numbers in the names of the others speak of, where there is no index."""
+    found = [match for name in names if (match := _SHARD.fullmatch(name))]
+    kinds = {(match["head"], match["total"]) for match in found}
+    if len(kinds) != 1:
+        return ()  # no shards, or those of several models
+    ((head, total),) = kinds
+    numbered = (f"{head}{number:05d}-of-{total}.safetensors"
+                for number in range(1, min(int(total), MAX_FILES) + 1))  # fmt: skip
+    lost = tuple(sorted(set(numbered) - set(names)))
+    for name in lost[:MAX_LOST]:
+        problems.append(_problem("MM432", f"the shard {excerpt(name)} is missing", path))
+    return lost
 
 
 def _header(file: Path, problems: list[Problem]) -> Iterator[tuple[str, Tensor]]:

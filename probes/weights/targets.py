@@ -54,6 +54,15 @@ class Target(NamedTuple):
     sibling: Piece | None = None
 
     @property
+    def magnitude(self) -> Tensor | None:
+        """Lengths that the rows of base and update together have (DoRA); None without."""
+        size = self.pieces[0].lora.magnitude
+        plain = len(self.pieces) == 1 and self.pieces[0].part == "whole" and self.axis == "natural"
+        return (
+            size if plain and size is not None and size.size == self.pieces[0].lora.rows else None
+        )
+
+    @property
     def is_fused(self) -> bool:
         """Whether gate and up share the tensor."""
         return any(piece.part in ("gate", "up") for piece in self.pieces)
