@@ -14,17 +14,20 @@ from modelmedic.facts.strict_yaml import load
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "neuron-items.md"
 MARKS = ("real", "open", "background")
+VERDICTS = ("real", "cited", "wrong")
 _HEAD = """# Items of the Neuron sources
 
 What the public sources of Neuron ports and runtimes say, and what of the knowledge acts on it. Made
 from [neuron-items.yaml](neuron-items.yaml), which names the source of each item;
 `python -m tests.knowledge.neuron_items` writes it.
 
-Each entry was opened beside its item. *real*: the entries see what the item says, conclude what
-follows from it and say what to do. *open*: nothing acts on it yet. *background*: it describes, and
-there is nothing to find. An item that an entry only cited, or that was wrong, was mended before it
-was marked; the reason says so. Entries cite their items under `covers`, and `diagnose kb coverage
---inventory docs/neuron-items.yaml` compares the two. `probe:NAME` is what reads the artefact.
+Each entry was opened beside its item, by two readers. *real*: the entries see what the item says,
+conclude what follows from it and say what to do. *open*: nothing acts on it yet. *background*: it
+describes, and there is nothing to find. What the first reader found lacking was mended before it was
+marked; the reason says so. The second reader judged what the first had marked real: *cited* says that
+an entry names the item and acts on a part of it only, or on something else, *wrong* that it contradicts
+the item or speaks up where it should not. Entries cite their items under `covers`, and `diagnose kb
+coverage --inventory docs/neuron-items.yaml` compares the two. `probe:NAME` is what reads the artefact.
 
 """
 
@@ -41,16 +44,52 @@ def render(items: list[dict[str, Any]]) -> str:
     areas: dict[str, list[dict[str, Any]]] = {}
     for item in items:
         areas.setdefault(item["id"].split("-")[1], []).append(item)
-    lines = [_HEAD + "| area | items | real | open | background |", "|---|---|---|---|---|"]
-    for name, rows in [*areas.items(), ("all", items)]:
-        counts = Counter(row["mark"] for row in rows)
-        lines.append(
-            f"| {name} | {len(rows)} | " + " | ".join(str(counts[m]) for m in MARKS) + " |"
-        )
+    lines = [_HEAD + _second_reader(items), "", *_counts(areas, items), "", *_lacking(items)]
     for name, rows in areas.items():
         lines += ["", f"## {name}", "", "| item | it says | mark | acted on by | reason |"]
         lines += ["|---|---|---|---|---|", *map(_row, rows)]
     return "\n".join(lines) + "\n"
+
+
+def found_by_second(item: dict[str, Any]) -> str:
+    """The verdict of the second reader, before anything was mended."""
+    return str(item.get("found") or item["second"])
+
+
+def _second_reader(items: list[dict[str, Any]]) -> str:
+    judged = [item for item in items if "second" in item]
+    before = Counter(map(found_by_second, judged))
+    after = Counter(item["second"] for item in judged)
+    return (
+        f"Second reader: {before['real']} real, {before['cited']} only cited, {before['wrong']} wrong "
+        f"before mending; {after['real']} real, {after['cited']} only cited, {after['wrong']} wrong after."
+    )
+
+
+def _counts(areas: dict[str, list[dict[str, Any]]], items: list[dict[str, Any]]) -> list[str]:
+    """A table of the areas: marks, then verdicts of the second reader before mending, and after."""
+    verdicts = [*(f"{each} (second)" for each in VERDICTS), "real after mending"]
+    names = ["area", "items", *MARKS, *verdicts]
+    lines = ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
+    for name, rows in [*areas.items(), ("all", items)]:
+        marks = Counter(row["mark"] for row in rows)
+        judged = [row for row in rows if "second" in row]
+        before = Counter(map(found_by_second, judged))
+        after = sum(row["second"] == "real" for row in judged)
+        cells = [name, len(rows), *(marks[m] for m in MARKS), *(before[v] for v in VERDICTS), after]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return lines
+
+
+def _lacking(items: list[dict[str, Any]]) -> list[str]:
+    """What the second reader found lacking, and what was done about it."""
+    lines = ["## What the second reader found", ""]
+    lines += ["| item | verdict | it lacked | mended |", "|---|---|---|---|"]
+    for item in items:
+        if "found" in item:
+            cells = (item["id"], item["found"], item["lacks"], item.get("mended", "not yet"))
+            lines.append("| " + " | ".join(map(_cell, cells)) + " |")
+    return lines
 
 
 def _row(item: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.knowledge.neuron_items import MARKS, PAGE, read_items, render
+from tests.knowledge.neuron_items import MARKS, PAGE, VERDICTS, found_by_second, read_items, render
 
 from modelmedic.authoring.lint.relations import concluded_by
 from modelmedic.authoring.testing.inventory_coverage import inventory_coverage
@@ -45,6 +45,15 @@ def test_every_item_has_a_mark_and_a_reason() -> None:
         assert (item["mark"] == "background") == (item["kind"] == "background"), item["id"]
     assert all(item["entries"] for item in REAL)
     assert not [item["id"] for item in ITEMS if item["mark"] == "open" and item.get("entries")]
+
+
+def test_the_second_reader_has_judged_what_the_first_found_real() -> None:
+    assert [item["id"] for item in ITEMS if "second" in item] == [item["id"] for item in REAL]
+    for item in REAL:
+        assert {item["second"], found_by_second(item)} <= set(VERDICTS), item["id"]
+        assert (found_by_second(item) == "real") == ("lacks" not in item), item["id"]
+        # Only a repair turns a verdict into another one.
+        assert (item["second"] == found_by_second(item)) == ("mended" not in item), item["id"]
 
 
 def test_the_entries_exist_and_cite_their_item(citations: dict[str, set[str]]) -> None:
