@@ -6,9 +6,11 @@ They only decide whether a stage passed; the knowledge interprets the figures.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-from .reading import Folder, size
+from .reading import Folder, part, size
 
 NAME = "calibrated_thresholds.json"
 # The first that is there counts: calibration may lie in any place.
@@ -28,9 +30,9 @@ class Limits(NamedTuple):
     collapse: float = 1_000.0
 
 
-def read_limits(folder: Folder) -> Limits:
-    """Read the calibration and add its ``calibrated_limit`` facts. Only tau_R is derived from
-    ports; the tool writes the others as constants."""
+def read_limits(folder: Folder, components: Iterable[str] = ()) -> Limits:
+    """Read the calibration and add its ``calibrated_limit`` facts, and those of the types of
+    components. Only tau_R is derived from ports; the tool writes the others as constants."""
     name = next((place for place in _PLACES if folder.has(place)), NAME)
     found = folder.json(name)
     if found is None:
@@ -47,4 +49,21 @@ def read_limits(folder: Folder) -> Limits:
             "calibrated_limit", folder.place(name), limit=limit, value=value, calibrated=calibrated,
             ports=int(ports) if ports else None,
         )  # fmt: skip
+    if ports:
+        by_type = part(found, "tau_r_by_type")
+        _add_type_limits(folder, folder.place(name), by_type, components)
     return Limits()._replace(**given)
+
+
+def _add_type_limits(
+    folder: Folder, place: str, limits: dict[str, Any], components: Iterable[str]
+) -> None:
+    """Add the limit of each component whose type was calibrated: the last word of its name."""
+    known = {word.lower(): size(value) for word, value in limits.items()}
+    for component in components:
+        word = re.split(r"[^A-Za-z0-9]+", component)[-1].lower()
+        value = known.get(word)
+        if value is not None:
+            folder.collector.add(
+                "component_limit", place, component=component, type=word, value=value
+            )

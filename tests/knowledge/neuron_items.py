@@ -23,11 +23,12 @@ from [neuron-items.yaml](neuron-items.yaml), which names the source of each item
 
 Each entry was opened beside its item, by two readers. *real*: the entries see what the item says,
 conclude what follows from it and say what to do. *open*: nothing acts on it yet. *background*: it
-describes, and there is nothing to find. What the first reader found lacking was mended before it was
-marked; the reason says so. The second reader judged what the first had marked real: *cited* says that
-an entry names the item and acts on a part of it only, or on something else, *wrong* that it contradicts
-the item or speaks up where it should not. Entries cite their items under `covers`, and `diagnose kb
-coverage --inventory docs/neuron-items.yaml` compares the two. `probe:NAME` is what reads the artefact.
+describes, and there is nothing to find. What the first reader found lacking was mended before it
+was marked; the reason says so. The second reader judged what the first had marked real: *cited*
+says that an entry names the item and acts on a part of it only, or on something else, *wrong* that
+it contradicts the item or speaks up where it should not. Entries cite their items under `covers`,
+and `diagnose kb coverage --inventory docs/neuron-items.yaml` compares the two. `probe:NAME` is what
+reads the artefact.
 
 """
 
@@ -61,8 +62,9 @@ def _second_reader(items: list[dict[str, Any]]) -> str:
     before = Counter(map(found_by_second, judged))
     after = Counter(item["second"] for item in judged)
     return (
-        f"Second reader: {before['real']} real, {before['cited']} only cited, {before['wrong']} wrong "
-        f"before mending; {after['real']} real, {after['cited']} only cited, {after['wrong']} wrong after."
+        f"Second reader: {before['real']} real, {before['cited']} only cited, {before['wrong']} "
+        f"wrong before mending; {after['real']} real, {after['cited']} only cited, "
+        f"{after['wrong']} wrong after."
     )
 
 

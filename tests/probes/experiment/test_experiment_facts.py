@@ -218,6 +218,16 @@ def test_calibration_replaces_limits(experiment, vocabulary):
     assert limits == {"tau_r": True, "delta": False}
 
 
+def test_calibration_by_type_gives_a_limit_to_components_of_that_type(experiment, vocabulary):
+    experiment.stage2(mlp=1.25)
+    by_type = {"tau_r_by_type": {"mlp": 1.43, "router": 1.2}}
+    experiment.write("calibrated_thresholds.json", {"tau_r": 1.3, **by_type})
+    assert not facts(experiment, vocabulary, "component_limit")  # no port is behind these figures
+    experiment.write("calibrated_thresholds.json", {"tau_r": 1.3, "num_ports": 3, **by_type})
+    (limit,) = facts(experiment, vocabulary, "component_limit")
+    assert limit == {"component": "mlp", "type": "mlp", "value": 1.43}
+
+
 def test_times_count_only_where_they_can_mean_something(whole, vocabulary):
     assert not any("written" in f for f in facts(whole, vocabulary, "stage_result"))
     os.utime(whole.root / "results/stage2.json", (1_000_000, 1_000_000))
