@@ -189,19 +189,23 @@ def _unknown_part(command: str) -> str:
     """The first word of a command that the command line does not have; "" if it has them all."""
     words = [w.strip("[]") for w in shlex.split(command)[1:]]
     at: click.Command = cli
-    options = {option for p in cli.params for option in (*p.opts, *p.secondary_opts)}
-    for word in words:
+    options = {option: p for p in cli.params for option in (*p.opts, *p.secondary_opts)}
+    rest = iter(words)
+    for word in rest:
         if word == "--":
             break  # what follows is the user's own command
         if word.startswith("-") and word != "-":
-            if word.partition("=")[0] not in options:
+            option = options.get(word.partition("=")[0])
+            if option is None:
                 return word
+            if "=" not in word and not getattr(option, "is_flag", True):
+                next(rest, None)
         elif isinstance(at, click.Group):
             below = at.get_command(click.Context(at), word)
             if below is None:
                 return word
             at = below
-            options |= {option for p in at.params for option in (*p.opts, *p.secondary_opts)}
+            options |= {option: p for p in at.params for option in (*p.opts, *p.secondary_opts)}
     return "(a subcommand)" if isinstance(at, click.Group) and at is not cli else ""
 
 
@@ -220,6 +224,7 @@ def test_an_unknown_command_would_be_noticed() -> None:
     assert _unknown_part("diagnose probe list --format json") == ""
     assert _unknown_part("diagnose decode -") == ""
     assert _unknown_part("diagnose probe nonsense FILE") == "nonsense"
+    assert _unknown_part("diagnose --facts facts.json") == ""
     assert _unknown_part("diagnose nonsense") == "nonsense"
     assert _unknown_part("diagnose kb lint --nonsense") == "--nonsense"
     assert _unknown_part("diagnose probe") == "(a subcommand)"
