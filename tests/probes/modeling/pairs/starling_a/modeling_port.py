@@ -1,0 +1,173 @@
+from typing import List, Type
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from neuronx_distributed.parallel_layers.layers import (
+    ColumnParallelLinear,
+    ParallelEmbedding,
+    RowParallelLinear,
+)
+from neuronx_distributed.utils import cpu_mode
+from neuronx_distributed_inference.models.config import InferenceConfig, NeuronConfig
+from neuronx_distributed_inference.models.llama.modeling_llama import NeuronLlamaMLP
+from neuronx_distributed_inference.models.model_base import NeuronBaseForCausalLM, NeuronBaseModel
+from neuronx_distributed_inference.modules.attention.attention_base import NeuronAttentionBase
+from neuronx_distributed_inference.modules.attention.utils import (
+    RotaryEmbedding,
+    apply_rotary_pos_emb,
+    repeat_kv,
+)
+from neuronx_distributed_inference.modules.custom_calls import CustomRMSNorm
+from transformers.activations import ACT2FN
+from transformers.models.llama.modeling_llama import LlamaRMSNorm
+
+
+def get_rmsnorm_cls():
+    return LlamaRMSNorm if cpu_mode() else CustomRMSNorm
+
+
+class NeuronStarlingConfig(NeuronConfig):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.attn_cls = NeuronStarlingAttention
+
+
+class StarlingInferenceConfig(InferenceConfig):
+    def add_derived_config(self):
+        self.num_cores_per_group = 1
+
+    def get_required_attributes(self) -> List[str]:
+        return [
+            "hidden_size",
+            "num_attention_heads",
+            "num_hidden_layers",
+            "num_key_value_heads",
+            "vocab_size",
+            "max_position_embeddings",
+            "rope_theta",
+            "rms_norm_eps",
+        ]
+
+    @classmethod
+    def get_neuron_config_cls(cls) -> Type[NeuronConfig]:
+        return NeuronStarlingConfig
+
+
+class NeuronStarlingAttention(NeuronAttentionBase):
+    def __init__(self, config: StarlingInferenceConfig):
+        head_dim = getattr(config, "head_dim", config.hidden_size // config.num_attention_heads)
+        rotary_emb = RotaryEmbedding(
+            head_dim,
+            max_position_embeddings=config.max_position_embeddings,
+            base=config.rope_theta,
+        )
+        super().__init__(
+            config=config,
+            hidden_size=config.hidden_size,
+            num_attention_heads=config.num_attention_heads,
+            num_key_value_heads=config.num_key_value_heads,
+            head_dim=head_dim,
+            rotary_emb=rotary_emb,
+        )
+
+
+class NeuronStarlingMLP(nn.Module):
+    def __init__(self, config: StarlingInferenceConfig):
+        super().__init__()
+        self.act_fn = nn.SiLU()
+        self.gate_proj = ColumnParallelLinear(
+            config.hidden_size, config.intermediate_size, bias=False, gather_output=False
+        )
+        self.up_proj = ColumnParallelLinear(
+            config.hidden_size, config.intermediate_size, bias=False, gather_output=False
+        )
+        self.down_proj = RowParallelLinear(
+            config.intermediate_size, config.hidden_size, bias=False, input_is_parallel=True
+        )
+
+    def forward(self, x):
+        return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x)), None
+
+
+class NeuronStarlingDecoderLayer(nn.Module):
+    def __init__(self, config: StarlingInferenceConfig):
+        super().__init__()
+        self.hidden_size = config.hidden_size
+        self.self_attn = NeuronStarlingAttention(config)
+        self.mlp = NeuronStarlingMLP(config)
+        self.input_layernorm = get_rmsnorm_cls()(config.hidden_size, eps=config.rms_norm_eps)
+        self.post_attention_layernorm = get_rmsnorm_cls()(config.hidden_size, eps=config.rms_norm_eps)
+
+    def forward(self, hidden_states, attention_mask=None, position_ids=None, past_key_value=None, **kwargs):
+        residual = hidden_states
+        hidden_states = self.input_layernorm(hidden_states)
+        hidden_states, present_key_value, cos_cache, sin_cache = self.self_attn(
+            hidden_states=hidden_states,
+            attention_mask=attention_mask,
+            position_ids=position_ids,
+            past_key_value=past_key_value,
+            **kwargs,
+        )
+        hidden_states = residual + hidden_states
+
+        residual = hidden_states
+        hidden_states = self.post_attention_layernorm(hidden_states)
+        hidden_states = self.mlp(hidden_states)[0]
+        hidden_states = residual + hidden_states
+        return (hidden_states, present_key_value, cos_cache, sin_cache, None)
+
+
+class NeuronStarlingModel(NeuronBaseModel):
+    def setup_attr_for_model(self, config: StarlingInferenceConfig):
+        self.on_device_sampling = config.neuron_config.on_device_sampling_config is not None
+        self.tp_degree = config.neuron_config.tp_degree
+        self.hidden_size = config.hidden_size
+        self.num_attention_heads = config.num_attention_heads
+        self.num_key_value_heads = config.num_key_value_heads
+        self.max_batch_size = config.neuron_config.max_batch_size
+        self.buckets = config.neuron_config.buckets
+
+    def init_model(self, config: StarlingInferenceConfig):
+        self.padding_idx = config.pad_token_id
+        self.vocab_size = config.vocab_size
+        self.embed_tokens = ParallelEmbedding(
+            config.vocab_size,
+            config.hidden_size,
+            self.padding_idx,
+            dtype=config.neuron_config.torch_dtype,
+            shard_across_embedding=True,
+        )
+        self.lm_head = ColumnParallelLinear(
+            config.hidden_size, config.vocab_size, bias=False, gather_output=not self.on_device_sampling
+        )
+        self.layers = nn.ModuleList(
+            [NeuronStarlingDecoderLayer(config) for _ in range(config.num_hidden_layers)]
+        )
+        self.norm = get_rmsnorm_cls()(config.hidden_size, eps=config.rms_norm_eps)
+
+
+class NeuronStarlingForCausalLM(NeuronBaseForCausalLM):
+    _model_cls = NeuronStarlingModel
+
+    @staticmethod
+    def load_hf_model(model_path, **kwargs):
+        from transformers import AutoModelForCausalLM
+
+        return AutoModelForCausalLM.from_pretrained(model_path, **kwargs)
+
+    @staticmethod
+    def convert_hf_to_neuron_state_dict(state_dict: dict, config: InferenceConfig) -> dict:
+        neuron_config = config.neuron_config
+        tp_degree = neuron_config.tp_degree
+        state_dict["rank_util.rank"] = torch.arange(0, tp_degree, dtype=torch.int32)
+        return state_dict
+
+    @staticmethod
+    def update_state_dict_for_tied_weights(state_dict):
+        state_dict["lm_head.weight"] = state_dict["embed_tokens.weight"].clone()
+
+    @classmethod
+    def get_config_cls(cls):
+        return StarlingInferenceConfig
