@@ -1,0 +1,404 @@
+"""A symbolic reading of Python: what a function of a modeling file returns, as terms.
+
+Nothing of the file runs: this walks its syntax tree. Tests that are not known take both ways, loops
+whose length is not known are read once, calls into the file are followed, all of it up to a limit
+of steps.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import cast
+
+from ...script.reading.values import FUNCTIONS, FunctionNode, dotted, last_name
+from ..code import Code, words
+from .calls import OPERATORS, call_builtin, call_foreign, call_method
+from .statements import Frame, Statements
+from .values import (
+    UNKNOWN, UNRESOLVED, Bound, Config, Foreign, Function, Instance, Parent, Settings, Term, Value,
+    alternatives, concrete, either, folded,
+)  # fmt: skip
+
+MAX_DEPTH = 12
+
+
+class Evaluator(Statements):
+    """Reads one file under the settings of one configuration."""
+
+    def __init__(self, code: Code, settings: Settings) -> None:
+        super().__init__(settings)
+        self.code = code
+        self.functions = {n.name: n for n in code.tree.body if isinstance(n, FUNCTIONS)}
+        self._globals: dict[str, Value] = {}
+        self._depth = 0
+        self.config_class = _config_class(code)
+
+    # ---- classes -----------------------------------------------------------------------------
+
+    def lineage(self, definition: ast.ClassDef) -> tuple[list[ast.ClassDef], list[str]]:
+        """A class and its bases in the file, nearest first, and the names of those outside."""
+        inside, outside, todo = [definition], [], list(definition.bases)
+        while todo and len(inside) < 50:
+            base = todo.pop(0)
+            other = self.code.classes.get(last_name(base))
+            if other is None:
+                outside.append(last_name(base))
+            elif other not in inside:
+                inside.append(other)
+                todo.extend(other.bases)
+        return inside, [each for each in outside if each not in words("plain-bases")]
+
+    def method(
+        self, instance: Instance, name: str, after: ast.ClassDef | None = None
+    ) -> Function | None:
+        """A method of an instance, or of the bases behind ``after``."""
+        if instance.definition is None:
+            return None
+        inside, _ = self.lineage(instance.definition)
+        if after in inside:
+            inside = inside[inside.index(after) + 1 :]
+        for owner in inside:
+            found = self.code.methods(owner).get(name)
+            if found is not None:
+                return Function(found, instance, owner)
+        return None
+
+    def build(
+        self, name: str, args: Sequence[Value], given: dict[str, Value], node: ast.AST | None
+    ) -> Instance:
+        """An instance of a class; that of a class of the file has the attributes it sets."""
+        definition = self.code.classes.get(name)
+        made = Instance(name, definition, tuple(args), given, node, self.code)
+        if definition is not None:
+            made.outside = tuple(self.lineage(definition)[1])
+            for method in ("__init__", "setup_attr_for_model", "init_model"):
+                found = self.method(made, method)
+                if found is not None:
+                    own = (list(args), given) if method == "__init__" else ([Config()], {})
+                    self.call_function(found, *own)
+        return made
+
+    # ---- calls -------------------------------------------------------------------------------
+
+    def call_function(
+        self, function: Function, args: Sequence[Value], given: dict[str, Value],
+        symbolic: bool = False,
+    ) -> Value:  # fmt: skip
+        """What a function of the file returns. ``symbolic`` leaves what is not given an input,
+        also where it has a default."""
+        if self._depth >= MAX_DEPTH:
+            return Term("opaque", (*args, *given.values()))
+        self._depth += 1
+        try:
+            frame = Frame(dict(function.names or {}), function.owner, function.within)
+            self._bind(frame, function, list(args), dict(given), symbolic)
+            if isinstance(function.node, ast.Lambda):
+                return self.evaluate(function.node.body, frame)
+            ended = self.execute(function.node.body, frame)
+            if frame.yields:
+                return list(frame.yields)
+            found = frame.returns if ended or not frame.returns else [*frame.returns, None]
+            return either(found) if found else None
+        finally:
+            self._depth -= 1
+
+    def _bind(
+        self, frame: Frame, function: Function, args: list[Value], given: dict[str, Value],
+        symbolic: bool,
+    ) -> None:  # fmt: skip
+        spec = function.node.args
+        names = [each.arg for each in (*spec.posonlyargs, *spec.args)]
+        if function.owner is not None and not _is_static(function.node):
+            args.insert(0, function.owner)
+        defaults = dict(zip(reversed(names), reversed(spec.defaults), strict=False))
+        defaults |= {each.arg: default for each, default in
+                     zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default}  # fmt: skip
+        for name in [*names, *(each.arg for each in spec.kwonlyargs)]:
+            if name in names and args:
+                value = args.pop(0)
+            elif name in given:
+                value = given.pop(name)
+            elif name == "config":
+                value = Config()
+            elif name in defaults and not symbolic:
+                value = self.evaluate(defaults[name], frame)
+            else:
+                value = Term("input", name=name)
+            frame.names[name] = value
+        if spec.vararg:
+            frame.names[spec.vararg.arg] = args
+        if spec.kwarg:
+            frame.names[spec.kwarg.arg] = given
+
+    def call(self, func: Value, args: list[Value], given: dict[str, Value], node: ast.AST) -> Value:
+        """What a call of a value returns."""
+        if isinstance(func, Function):
+            return self.call_function(func, args, given)
+        if isinstance(func, Foreign):
+            return call_foreign(self, func, args, given, node)
+        if isinstance(func, Instance):
+            return Term("apply", (func, *args, *given.values()), func.cls, node, self.code)
+        if isinstance(func, Bound):
+            return call_method(self, func, args, given, node)
+        if isinstance(func, Term) and func.op == "phi":
+            return either([self.call(each, args, given, node) for each in alternatives(func)])
+        if isinstance(func, Term) and func.op == "activation":
+            return Term("activated", (*args[:1], func), "", node, self.code)
+        return self.opaque(args, given, node)
+
+    def opaque(self, args: list[Value], given: dict[str, Value], node: ast.AST) -> Value:
+        """A call of something unseen, or of a function of the file that is handed over."""
+        values = [*args, *given.values()]
+        unseen = Term("opaque", tuple(values), "", node, self.code)
+        handed = [each for each in values for each in alternatives(each)
+                  if isinstance(each, Function)]  # fmt: skip
+        return either([unseen, *(self.call(each, args, given, node) for each in handed)])
+
+    # ---- expressions -------------------------------------------------------------------------
+
+    def evaluate(self, node: ast.expr | None, frame: Frame) -> Value:
+        """The value of an expression."""
+        if node is None:
+            return None
+        self.count_step()
+        rule = getattr(self, f"_of_{type(node).__name__.lower()}", None)
+        return UNKNOWN if rule is None else rule(node, frame)
+
+    def _of_constant(self, node: ast.Constant, _: Frame) -> Value:
+        return node.value
+
+    def _of_name(self, node: ast.Name, frame: Frame) -> Value:
+        name = node.id
+        if name in frame.names:
+            return frame.names[name]
+        if name in self.functions:
+            return Function(self.functions[name])
+        if name in self.code.classes:
+            return Foreign(name)
+        if name in self.code.imports:
+            return Foreign(self.code.imports[name])
+        if name in self.code.values and name not in self._globals:
+            self._globals[name] = UNKNOWN
+            self._globals[name] = self.evaluate(self.code.values[name], Frame({}))
+        return self._globals.get(name, Foreign(name))
+
+    def _of_attribute(self, node: ast.Attribute, frame: Frame) -> Value:
+        return self.attribute(self.evaluate(node.value, frame), node.attr, node)
+
+    def attribute(self, value: Value, name: str, node: ast.AST) -> Value:
+        """An attribute of a value."""
+        if isinstance(value, Config):
+            return self.setting(name, node)
+        if isinstance(value, Instance):
+            return self._of_instance(value, name, node)
+        if isinstance(value, Parent):
+            found = self.method(value.owner, name, value.within)
+            return found or Term("parent", (), name, node)
+        if isinstance(value, Foreign):
+            return Foreign(f"{value.name}.{name}")
+        if isinstance(value, Term) and value.op == "phi":
+            return either([self.attribute(each, name, node) for each in alternatives(value)])
+        if isinstance(value, Term) and value.op == "neuron":
+            return Term("neuron", (), name, node)
+        if name in ("T", "mT") and isinstance(value, Term):
+            return Term("transpose", (value, 0, 1), "", node, self.code)
+        if name in ("data",):
+            return value
+        if name in ("shape", "dtype", "device", "ndim"):
+            return Term("shape", (), name)
+        return Bound(value, name)
+
+    def setting(self, name: str, node: ast.AST) -> Value:
+        """A value of the configuration, through the properties of the port's class."""
+        if name in ("get_text_config", "text_config"):
+            return Bound(Config(), name) if name[0] == "g" else Config()
+        if name == "neuron_config":
+            return Term("neuron", (), name, node)
+        if self.config_class is not None:
+            if name in self.config_class.attrs:
+                return self.config_class.attrs[name]
+            found = self.method(self.config_class, name)
+            if found is not None:
+                return self.call_function(found, [], {})
+        return Term("config", (), name, node, self.code)
+
+    def _of_instance(self, value: Instance, name: str, node: ast.AST) -> Value:
+        if name in value.attrs:
+            return value.attrs[name]
+        found = self.method(value, name)
+        if found is not None:
+            prop = any(last_name(each) in ("property", "cached_property")
+                       for each in cast(FunctionNode, found.node).decorator_list)  # fmt: skip
+            return self.call_function(found, [], {}) if prop else found
+        if value is self.config_class:
+            return Term("config", (), name, node, self.code)
+        if name == "config":
+            return Config()
+        if value.definition is None or not value.outside:
+            return Bound(value, name)
+        return Term("inherited", (), name, node, self.code)
+
+    def _of_call(self, node: ast.Call, frame: Frame) -> Value:
+        if dotted(node.func) == "super" and frame.owner is not None and frame.within is not None:
+            return Parent(frame.owner, frame.within)
+        func = self.evaluate(node.func, frame)
+        args: list[Value] = []
+        for each in node.args:
+            if isinstance(each, ast.Starred):
+                more = self.evaluate(each.value, frame)
+                args.extend(more if isinstance(more, (list, tuple)) else [UNKNOWN])
+            else:
+                args.append(self.evaluate(each, frame))
+        given: dict[str, Value] = {}
+        for keyword in node.keywords:
+            value = self.evaluate(keyword.value, frame)
+            if keyword.arg:
+                given[keyword.arg] = value
+            elif isinstance(value, dict):
+                given.update({k: v for k, v in value.items() if isinstance(k, str)})
+        if isinstance(func, Foreign) and func.short in ("getattr", "hasattr", "isinstance"):
+            return call_builtin(self, func.short, args, node)
+        return self.call(func, args, given, node)
+
+    def _of_binop(self, node: ast.BinOp, frame: Frame) -> Value:
+        left, right = self.evaluate(node.left, frame), self.evaluate(node.right, frame)
+        return self.operate(OPERATORS.get(type(node.op), "unknown"), left, right, node)
+
+    def operate(self, op: str, left: Value, right: Value, node: ast.AST) -> Value:
+        """An operation on two values; at once where both are plain Python."""
+        plain = not isinstance(left, Term) and not isinstance(right, Term)
+        if plain and op == "add" and isinstance(left, list) and isinstance(right, list):
+            return [*left, *right]
+        found = folded(op, [left, right]) if plain else UNRESOLVED
+        return Term(op, (left, right), "", node, self.code) if found is UNRESOLVED else found
+
+    def _of_unaryop(self, node: ast.UnaryOp, frame: Frame) -> Value:
+        value = self.evaluate(node.operand, frame)
+        if isinstance(node.op, ast.Not):
+            truth = self.truth(value)
+            return UNKNOWN if truth is None else not truth
+        if isinstance(node.op, ast.USub):
+            found = folded("neg", [value])
+            return Term("neg", (value,), "", node, self.code) if found is UNRESOLVED else found
+        return value
+
+    def _of_boolop(self, node: ast.BoolOp, frame: Frame) -> Value:
+        wanted, kept = isinstance(node.op, ast.Or), list[Value]()
+        for each in node.values:
+            value = self.evaluate(each, frame)
+            truth = self.truth(value)
+            kept.append(value)
+            if truth is wanted:
+                break
+            if truth is not None:
+                kept.pop()
+        return either(kept) if kept else not wanted
+
+    def _of_compare(self, node: ast.Compare, frame: Frame) -> Value:
+        from .calls import compare
+
+        if len(node.ops) != 1:
+            return UNKNOWN
+        left = self.evaluate(node.left, frame)
+        right = self.evaluate(node.comparators[0], frame)
+        return compare(node.ops[0], left, right, self.settings)
+
+    def _of_ifexp(self, node: ast.IfExp, frame: Frame) -> Value:
+        truth = self.truth(self.evaluate(node.test, frame))
+        if truth is not None:
+            return self.evaluate(node.body if truth else node.orelse, frame)
+        return either([self.evaluate(each, frame) for each in (node.body, node.orelse)])
+
+    def _of_tuple(self, node: ast.Tuple | ast.List, frame: Frame) -> Value:
+        found: list[Value] = []
+        for each in node.elts:
+            value = self.evaluate(each.value if isinstance(each, ast.Starred) else each, frame)
+            if isinstance(each, ast.Starred) and isinstance(value, (list, tuple)):
+                found.extend(value)
+            else:
+                found.append(value)
+        return tuple(found) if isinstance(node, ast.Tuple) else found
+
+    _of_list = _of_tuple
+    _of_set = _of_tuple
+
+    def _of_dict(self, node: ast.Dict, frame: Frame) -> Value:
+        found = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            name = concrete(self.evaluate(key, frame), self.settings) if key else UNRESOLVED
+            if name is UNRESOLVED:
+                return UNKNOWN
+            found[name] = self.evaluate(value, frame)
+        return found
+
+    def _of_subscript(self, node: ast.Subscript, frame: Frame) -> Value:
+        return self.item(self.evaluate(node.value, frame), self.index(node.slice, frame), node)
+
+    def item(self, value: Value, key: Value, node: ast.AST) -> Value:
+        """An element of a value; a slice of a tensor is the tensor."""
+        if isinstance(value, Foreign) and value.short in ("ACT2FN", "ACT2CLS"):
+            return Term("activation", (key,), "", node, self.code)
+        known = concrete(key, self.settings)
+        if isinstance(value, dict) and known is not UNRESOLVED:
+            return value.get(known, UNKNOWN)
+        if isinstance(value, (str, list, tuple)) and isinstance(key, slice):
+            return value[key]
+        if isinstance(value, (str, list, tuple)) and isinstance(known, int):
+            return value[known] if -len(value) <= known < len(value) else UNKNOWN
+        if isinstance(value, Term) and (isinstance(known, (int, str))):
+            return Term("item", (value, known), "", node, self.code)
+        return value if isinstance(value, Term) else UNKNOWN
+
+    def index(self, node: ast.expr, frame: Frame) -> Value:
+        """What stands in brackets."""
+        if not isinstance(node, ast.Slice):
+            return self.evaluate(node, frame)
+        ends = [concrete(self.evaluate(each, frame), self.settings)
+                for each in (node.lower, node.upper, node.step)]  # fmt: skip
+        return UNKNOWN if UNRESOLVED in ends else slice(*ends)
+
+    def _of_joinedstr(self, node: ast.JoinedStr, frame: Frame) -> Value:
+        parts = []
+        for each in node.values:
+            inner = each.value if isinstance(each, ast.FormattedValue) else each
+            value = concrete(self.evaluate(inner, frame), self.settings)
+            if value is UNRESOLVED:
+                return UNKNOWN
+            parts.append(str(value))
+        return "".join(parts)
+
+    def _of_lambda(self, node: ast.Lambda, frame: Frame) -> Value:
+        return Function(node, names=frame.names)
+
+    def _of_namedexpr(self, node: ast.NamedExpr, frame: Frame) -> Value:
+        value = self.evaluate(node.value, frame)
+        self.assign(node.target, value, frame)
+        return value
+
+    def _of_listcomp(self, node: ast.ListComp | ast.GeneratorExp, frame: Frame) -> Value:
+        return [value for _, value in self.comprehend(node.generators, None, node.elt, frame)]
+
+    _of_generatorexp = _of_listcomp
+    _of_setcomp = _of_listcomp
+
+    def _of_dictcomp(self, node: ast.DictComp, frame: Frame) -> Value:
+        pairs = self.comprehend(node.generators, node.key, node.value, frame)
+        keys = [concrete(key, self.settings) for key, _ in pairs]
+        if UNRESOLVED in keys:
+            return UNKNOWN
+        return dict(zip(keys, (value for _, value in pairs), strict=True))
+
+
+def _is_static(node: FunctionNode | ast.Lambda) -> bool:
+    marks = [] if isinstance(node, ast.Lambda) else node.decorator_list
+    return any(last_name(each) == "staticmethod" for each in marks)
+
+
+def _config_class(code: Code) -> Instance | None:
+    """The class of the port's configuration, with what it derives left to be read."""
+    for name, owner in code.classes.items():
+        bases = {last_name(base) for base in owner.bases}
+        if bases & words("config-bases"):
+            return Instance(name, owner, code=code, outside=("InferenceConfig",))
+    return None

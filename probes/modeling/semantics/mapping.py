@@ -1,0 +1,164 @@
+"""The port's conversion of the checkpoint: which tensors it loses, leaves empty, or turns round.
+
+The conversion function is read with one symbolic tensor for each key of the checkpoint. Where a
+key, a test or a helper cannot be followed, nothing is said.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ...script.reading.values import last_name
+from .statements import TooLong
+from .tree import Model
+from .values import Config, Function, Term, Value, walk
+
+_LAYER = re.compile(r"(?<=\.)\d+(?=\.)", re.ASCII)
+_NO_WEIGHT = re.compile(r"(inv_freq|masked_bias|\.attn\.bias|rank_util\.rank)\Z", re.ASCII)
+_FOLDS = frozenset({"add", "sub", "mul", "div"})
+CONVERT = "convert_hf_to_neuron_state_dict"
+
+
+class Fault(NamedTuple):
+    """A tensor, with ``*`` for the layer, and what became of it."""
+
+    tensor: str
+    fault: str
+    node: ast.AST
+    detail: str
+
+
+class Mapping(NamedTuple):
+    """What the conversion makes of the checkpoint: key of the port -> term of its weights."""
+
+    tensors: dict[str, Value]
+    sources: tuple[str, ...]
+    node: ast.AST
+
+    @property
+    def folds(self) -> bool:
+        """Whether it computes with weights, such as a scale that is multiplied into them."""
+        return any(term.op in _FOLDS for term in walk(list(self.tensors.values())))
+
+
+def read_mapping(reference: Model, port: Model, keys: Iterable[str] | None) -> Mapping | None:
+    """The mapping of a port; None where it cannot be followed to its end. ``keys`` are those of a
+    checkpoint; without them those that the reference would save."""
+    if port.head is None or (keys is None and reference.open_parts):
+        return None
+    reader = port.reader
+    names = list(reference.parameters) if keys is None else list(keys)
+    prefix = _prefix(port.head)
+    state: dict[str, Value] = {
+        name.removeprefix(prefix): Term("weight", (), name) for name in names
+    }
+    convert, node = _convert(port), port.head
+    if convert is None:
+        inside, outside = reader.lineage(port.head)
+        return None if outside else Mapping(state, tuple(names), inside[0])
+    reader.plain = True
+    try:
+        found = reader.call_function(convert, [state, Config()], {})
+    except TooLong:
+        return None
+    finally:
+        reader.plain = False
+    node = convert.node
+    if not isinstance(found, dict) or reader.is_doubted(found) or reader.is_doubted(state):
+        return None
+    return Mapping(found, tuple(names), node)
+
+
+def _convert(port: Model) -> Function | None:
+    assert port.head is not None
+    inside, _ = port.reader.lineage(port.head)
+    for owner in inside:
+        method = port.reader.code.methods(owner).get(CONVERT)
+        if method is not None:
+            return Function(method)
+    return None
+
+
+def _prefix(head: ast.ClassDef) -> str:
+    for statement in head.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
+            if last_name(statement.targets[0]) == "_STATE_DICT_MODEL_PREFIX":
+                return str(statement.value.value)
+    return "model."
+
+
+def find_faults(reference: Model, port: Model, mapping: Mapping) -> list[Fault]:
+    """What is wrong with the keys that come out, each kind of tensor once."""
+    left = [key for key in port.parameters if not _is_seen(key, port, mapping)]
+    unknown = {key: name for key, value in mapping.tensors.items()
+               if (name := _untouched(value)) and _is_lost(key, port)}  # fmt: skip
+    found: dict[str, Fault] = {}
+    for key in left:
+        shape = starred(key)
+        filled = [other for other in port.parameters
+                  if starred(other) == shape and other in mapping.tensors]  # fmt: skip
+        if filled:
+            layers = [each for each in left if starred(each) == shape]
+            text = f"not filled: {', '.join(layers[:3])}; filled: {len(filled)} of the same name"
+            found.setdefault(shape, Fault(shape, "layer-left-out", mapping.node, text))
+        else:
+            text = _remains(key, unknown)
+            what = "bias-lost" if key.endswith("bias") else "not-filled"
+            found.setdefault(shape, Fault(shape, what, mapping.node, text))
+    if not found:
+        for key, name in unknown.items():
+            if name.endswith(".bias"):
+                shape = starred(name)
+                text = f"{key} has no place in the port"
+                found.setdefault(shape, Fault(shape, "bias-lost", mapping.node, text))
+    found |= _not_transposed(reference, port, mapping)
+    return list(found.values())
+
+
+def starred(key: str) -> str:
+    """A key with ``*`` for its numbers."""
+    return _LAYER.sub("*", key)
+
+
+def _is_seen(key: str, port: Model, mapping: Mapping) -> bool:
+    parameter = port.parameters[key]
+    if key in mapping.tensors or not parameter.sure or _is_open(key, port):
+        return True
+    tied = port.reader.settings.lookup("tie_word_embeddings") is not False
+    return key.startswith("lm_head.") and tied
+
+
+def _is_open(key: str, port: Model) -> bool:
+    return any(part == "" or key.startswith(f"{part}.") for part in port.open_parts)
+
+
+def _is_lost(key: str, port: Model) -> bool:
+    return not (key in port.parameters or _is_open(key, port) or _NO_WEIGHT.search(key))
+
+
+def _untouched(value: Value) -> str:
+    return value.name if isinstance(value, Term) and value.op == "weight" else ""
+
+
+def _remains(key: str, unknown: dict[str, str]) -> str:
+    parent = key.rpartition(".")[0].rpartition(".")[0]
+    end = key.rpartition(".")[2]
+    near = [each for each in unknown if each.startswith(f"{parent}.") and each.endswith(end)]
+    return f"left over: {', '.join(near[:4])}" if near else "no tensor of the checkpoint goes there"
+
+
+def _not_transposed(reference: Model, port: Model, mapping: Mapping) -> dict[str, Fault]:
+    found = {}
+    for key, value in mapping.tensors.items():
+        target, name = port.parameters.get(key), _untouched(value)
+        source = reference.parameters.get(name)
+        if target is None or source is None or not key.endswith(".weight"):
+            continue
+        if source.kind == "conv1d" and target.kind == "linear":
+            text = f"{starred(name)} is a Conv1D (input x output)"
+            shape = starred(key)
+            found[shape] = Fault(shape, "not-transposed", mapping.node, text)
+    return found
