@@ -1,0 +1,257 @@
+"""What one component computes: the terms that its result is made of, and whether all are seen."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..code import Code, words
+from .evaluator import Evaluator
+from .statements import TooLong
+from .tree import kind_of, linear_kind
+from .values import (
+    UNRESOLVED, Foreign, Instance, Term, Value, alternatives, concrete, instances, walk,
+)  # fmt: skip
+
+_UNSEEN = frozenset({"opaque", "parent", "inherited", "unknown"})
+_ROLES = ("norm", "attention", "mlp", "layer", "rotary")
+_SCALING = frozenset({"mul", "div", "add", "sub", "tanh", "where", "phi", "masked_fill", "clamp",
+                      "softmax", "minimum", "maximum"})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """The live terms of a component. ``closed``: nothing in it is left unseen."""
+
+    instance: Instance
+    reader: Evaluator
+    result: Value
+    terms: tuple[Term, ...]
+    closed: bool
+
+    @property
+    def code(self) -> Code:
+        """The file of the component."""
+        return self.reader.code
+
+    @property
+    def place(self) -> ast.AST:
+        """Its class, or the forward of it."""
+        found = self.reader.method(self.instance, "forward")
+        return found.node if found else (self.instance.definition or self.code.tree)
+
+    def number(self, value: Value) -> float | None:
+        """The number that a value has under the settings."""
+        known = concrete(value, self.reader.settings)
+        usable = isinstance(known, (int, float)) and not isinstance(known, bool)
+        return float(known) if usable else None
+
+    def settings(self) -> dict[str, Term]:
+        """The settings that go into its result, by name."""
+        return {term.name: term for term in self.terms if term.op == "config"}
+
+    def having(self, *ops: str) -> list[Term]:
+        """Its terms with one of these operations."""
+        return [term for term in self.terms if term.op in ops]
+
+
+def read_component(reader: Evaluator, instance: Instance | None) -> Component | None:
+    """A component by its ``forward``; None where it has none of its own."""
+    if instance is None:
+        return None
+    found = reader.method(instance, "forward")
+    if found is None:
+        return None
+    try:
+        result = reader.call_function(found, [], {}, symbolic=True)
+        terms = tuple(_live(reader, result, {id(instance)}))
+    except TooLong:
+        return None
+    closed = not instance.outside and not any(_is_unseen(term) for term in terms)
+    return Component(instance, reader, result, terms, closed)
+
+
+def _live(reader: Evaluator, result: Value, inside: set[int]) -> Iterator[Term]:
+    """The terms of a result, also of the helper modules that it applies."""
+    for term in walk(result):
+        yield term
+        module = applied(term)
+        if module is None or id(module) in inside or kind_of(module) in _ROLES:
+            continue
+        inside.add(id(module))
+        found = reader.method(module, "forward")
+        if found is not None:
+            inner = reader.call_function(found, [], {}, symbolic=True)
+            yield from _live(reader, inner, inside)
+
+
+def applied(term: Term) -> Instance | None:
+    """The module that a term applies."""
+    first = term.args[0] if term.op == "apply" and term.args else None
+    return first if isinstance(first, Instance) else None
+
+
+def _is_unseen(term: Term) -> bool:
+    if term.op in _UNSEEN:
+        return True
+    module = applied(term)
+    if module is None or kind_of(module) in _ROLES:
+        return False
+    if module.definition is not None:
+        return bool(module.outside)
+    return module.cls not in words("plain-modules") and linear_kind(module) == "open"
+
+
+def stripped(value: Value) -> Value:
+    """A value without the picking of elements around it."""
+    while isinstance(value, Term) and value.op == "item":
+        value = value.args[0]
+    return value
+
+
+def role_of(value: Value, kinds: tuple[str, ...]) -> str:
+    """Which of these kinds of module a value is the output of; empty for none."""
+    for each in alternatives(stripped(value)):
+        module = applied(each) if isinstance(each, Term) else None
+        if module is not None and (kind := _kind_within(module, kinds)):
+            return kind
+    return ""
+
+
+def _kind_within(module: Instance, kinds: tuple[str, ...]) -> str:
+    kind = kind_of(module)
+    return kind if kind in kinds else ""
+
+
+def score_factor(component: Component) -> tuple[float, Term] | None:
+    """The factor of the attention scores and where it stands; None where it cannot be said."""
+    found: dict[float, Term] = {}
+    for term in component.having("softmax"):
+        for factor, place in _factors(component, term.args[0], 1.0, term, 0):
+            if factor is None:
+                return None
+            found.setdefault(round(factor, 12), place)
+    if len(found) != 1:
+        return None
+    return next(iter(found.items()))
+
+
+def _factors(
+    component: Component, value: Value, factor: float, place: Term, depth: int
+) -> Iterator[tuple[float | None, Term]]:
+    """The products of numbers on the ways from a softmax down to the product of q and k."""
+    if not isinstance(value, Term) or depth > 60:
+        return
+    if value.op in ("matmul", "einsum"):
+        parts = value.args[-2:]
+        sides = [_scaled(component, part, 0) for part in parts]
+        known = [side for side in sides if side is not None]
+        yield (factor * known[0] * known[1] if len(known) == 2 else None), place
+        return
+    if value.op in ("phi", "where", "masked_fill", "add", "written", "cat", "item", "sub"):
+        for each in value.args:
+            yield from _factors(component, each, factor, place, depth + 1)
+        return
+    step = _step(component, value)
+    if step is not None:
+        inner, by = step
+        yield from _factors(component, inner, factor * by, value if by != 1 else place, depth + 1)
+    elif value.op in ("mul", "div"):
+        yield None, value
+
+
+def _step(component: Component, value: Term) -> tuple[Value, float] | None:
+    """(operand, factor) of a product with a number; a tanh passes, as its cap cancels out."""
+    if value.op in ("tanh", "clamp", "transpose", "maximum", "minimum") and value.args:
+        return value.args[0], 1.0
+    if value.op == "div" and (by := component.number(value.args[1])):
+        return value.args[0], 1 / by
+    if value.op == "mul":
+        for inner, other in (value.args, value.args[::-1]):
+            number = component.number(other)
+            if number is not None:
+                return inner, number
+    return None
+
+
+def _scaled(component: Component, value: Value, depth: int) -> float | None:
+    """The number that q or k was multiplied by before; None where it cannot be said."""
+    if not isinstance(value, Term) or depth > 60:
+        return None
+    if value.op == "phi":
+        found = {_scaled(component, each, depth + 1) for each in value.args}
+        return found.pop() if len(found) == 1 else None
+    step = _step(component, value)
+    if step is not None:
+        inner = _scaled(component, step[0], depth + 1)
+        return None if inner is None else inner * step[1]
+    if value.op in ("mul", "div") and all(isinstance(each, Term) for each in value.args):
+        return _through_rotation(component, value)
+    return 1.0 if value.op in ("add", "apply", "item", "input", "split", "cat") else None
+
+
+def _through_rotation(component: Component, value: Term) -> float | None:
+    ops = {term.op for term in walk(value)}
+    return 1.0 if ops & {"cos", "sin", "rotate_half"} else None
+
+
+def activation(component: Component) -> tuple[str, Term] | None:
+    """The name of the only activation of a feed-forward network, and where it is applied."""
+    found: dict[str, Term] = {}
+    for term in component.terms:
+        name = activation_of(component, term)
+        if name is None:
+            return None
+        if name:
+            found.setdefault(_plain_name(name), term)
+    return next(iter(found.items())) if len(found) == 1 else None
+
+
+_BY_MODULE = {"SiLU": "silu", "GELU": "gelu", "ReLU": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}
+_SAME = {"swish": "silu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
+         "gelu_fast": "gelu_tanh", "gelu_python": "gelu", "relu2": "relu_squared"}  # fmt: skip
+
+
+def _plain_name(name: str) -> str:
+    return _SAME.get(name.lower(), name.lower())
+
+
+def activation_of(component: Component, term: Term) -> str | None:
+    """The activation that a term is; empty for none, None where its name is not known."""
+    if term.op == "activated":
+        key = term.args[1].args[0]
+        known = concrete(key, component.reader.settings)
+        return None if known is UNRESOLVED or not isinstance(known, str) else known
+    if term.op in ("silu", "gelu", "relu"):
+        return f"gelu_{term.name}" if term.op == "gelu" and term.name == "tanh" else term.op
+    module = applied(term)
+    if module is not None and module.cls in _BY_MODULE:
+        tanh = module.keywords.get("approximate") == "tanh"
+        return "gelu_tanh" if module.cls == "GELU" and tanh else _BY_MODULE[module.cls]
+    return ""
+
+
+def norm_offset(component: Component) -> tuple[bool, Term] | None:
+    """Whether a norm multiplies by one plus its weight; None where neither is seen."""
+    for term in component.having("mul"):
+        for value in term.args:
+            if not isinstance(value, Term):
+                continue
+            if value.op == "parameter":
+                return False, term
+            is_sum = value.op == "add" and any(isinstance(each, Term) and each.op == "parameter"
+                                               for each in value.args)  # fmt: skip
+            if is_sum and any(component.number(each) == 1 for each in value.args):
+                return True, term
+    return None
+
+
+def norm_of(value: Value) -> Instance | None:
+    """A norm that a value may be; the first of several classes for CPU and device."""
+    return next((each for each in instances(value) if kind_of(each) == "norm"), None)
+
+
+def is_class(value: Value, name: str) -> bool:
+    """Whether a value is a class of this name from outside."""
+    return isinstance(value, Foreign) and value.short == name
