@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...facts.kinds import Vocabulary
-from ...facts.problems import Location, ModelMedicError
+from ...facts.problems import Location, ModelMedicError, Problem
 from ..outcome import Collector, Outcome
 from ..script.findings import Finding
 from ..script.reading.sources import Source, parse, read_source, source_of
@@ -24,6 +24,8 @@ from .kernels import find_kernels
 from .pairs import compare_classes, reference_of
 from .parameters import compare_parameters
 from .patterns import find_patterns
+from .semantics.dropped import find_dropped
+from .semantics.emission import add_semantics
 
 SOURCE = "probe:modeling"
 MAX_CONFIG_BYTES = 5_000_000
@@ -33,14 +35,17 @@ _OF_A_MODEL = {"model_type", "architectures"}
 def gather_modeling(
     paths: Sequence[Path | str] | Path | str, vocabulary: Vocabulary, *,
     references: Sequence[Path | str] = (), config: Path | str | None = None,
+    checkpoint: Path | str | None = None,
 ) -> Outcome:  # fmt: skip
     """The facts of modeling files of a port: ``class_divergence``, ``code_pattern``, and against
-    the reference ``config_parameter`` and ``formula_difference``.
+    the reference ``config_parameter``, ``formula_difference``, ``code_difference`` and
+    ``weight_mapping``.
 
     Files that take nothing from the Neuron packages are references, as are ``references``; a port
     is compared with the one that shares the most class names. ``config`` is the reference's
     config.json, by default the one in its folder: only with it is a value said to be missing in the
-    port. Never raises.
+    port. The conversion of weights starts from the keys of ``checkpoint``, by default from those
+    that the reference would save. Never raises.
     """
     collector = Collector(vocabulary, SOURCE)
     given = [paths] if isinstance(paths, (str, Path)) else list(paths)
@@ -49,6 +54,7 @@ def gather_modeling(
     known += [code for code in codes if not code.is_port]
     ports = [code for code in codes if code.is_port]
     settings = _settings(collector, Path(config)) if config is not None else None
+    keys = _keys(collector, Path(checkpoint)) if checkpoint is not None else None
     if not ports and codes:
         hint = "name the modeling file of the port, which imports neuronx_distributed"
         collector.problem("MM520", "no file here takes anything from the Neuron packages",
@@ -60,6 +66,7 @@ def gather_modeling(
             if reference is not None:
                 beside = settings if config is not None else _settings_beside(reference)
                 _add_comparison(collector, port, reference, beside)
+                add_semantics(collector, reference, port, beside, keys)
         except RecursionError:
             collector.problem("MM522", "the file is nested too deep to follow to its end",
                               Location(port.name))  # fmt: skip
@@ -103,7 +110,7 @@ def _add_port(collector: Collector, code: Code) -> None:
 
 def all_findings(code: Code) -> list[Finding]:
     """Every code pattern of a file, in the order of the text."""
-    found = [*find_patterns(code), *find_calls(code), *find_device_code(code)]
+    found = [*find_patterns(code), *find_calls(code), *find_device_code(code), *find_dropped(code)]
     return sorted(found, key=lambda f: (f.node is None, code.line(f.node) if f.node else 0))
 
 
@@ -137,6 +144,22 @@ def _add_comparison(
         collector.add("formula_difference", port.at(found.node), component=found.component,
                       difference=found.difference, present=found.present,
                       detail=found.detail)  # fmt: skip
+
+
+def _keys(collector: Collector, path: Path) -> list[str] | None:
+    """The keys of a checkpoint, from its index or its headers; None where none can be read."""
+    from ..weights.safetensors_files import open_weights, read_json
+
+    problems: list[Problem] = []
+    index = path / "model.safetensors.index.json" if path.is_dir() else path
+    named = index.name.endswith(".index.json") and index.is_file()
+    found = (read_json(index, problems) or {}).get("weight_map") if named else None
+    if not isinstance(found, dict):
+        weights = open_weights(path)
+        problems.extend(weights.problems)
+        found = weights.tensors
+    collector.extend(problems)
+    return [each for each in found if isinstance(each, str)] or None
 
 
 def _settings_beside(reference: Code) -> dict[str, Any] | None:

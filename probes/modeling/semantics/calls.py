@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from ..code import words
 from .values import (
-    UNKNOWN, UNRESOLVED, Bound, Config, Foreign, Instance, Settings, Term, Value, concrete, folded,
+    UNKNOWN,
+    UNRESOLVED,
+    Bound,
+    Config,
+    Foreign,
+    Instance,
+    Settings,
+    Term,
+    Value,
+    concrete,
+    folded,
 )  # fmt: skip
 
 if TYPE_CHECKING:

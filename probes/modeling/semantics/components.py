@@ -11,7 +11,15 @@ from .evaluator import Evaluator
 from .statements import TooLong
 from .tree import kind_of, linear_kind
 from .values import (
-    UNRESOLVED, Foreign, Instance, Term, Value, alternatives, concrete, instances, walk,
+    UNRESOLVED,
+    Foreign,
+    Instance,
+    Term,
+    Value,
+    alternatives,
+    concrete,
+    instances,
+    walk,
 )  # fmt: skip
 
 _UNSEEN = frozenset({"opaque", "parent", "inherited", "unknown"})

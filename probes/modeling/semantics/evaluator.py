@@ -16,8 +16,21 @@ from ..code import Code, words
 from .calls import OPERATORS, call_builtin, call_foreign, call_method
 from .statements import Frame, Statements
 from .values import (
-    UNKNOWN, UNRESOLVED, Bound, Config, Foreign, Function, Instance, Parent, Settings, Term, Value,
-    alternatives, concrete, either, folded,
+    UNKNOWN,
+    UNRESOLVED,
+    Bound,
+    Config,
+    Foreign,
+    Function,
+    Instance,
+    Parent,
+    Settings,
+    Term,
+    Value,
+    alternatives,
+    concrete,
+    either,
+    folded,
 )  # fmt: skip
 
 MAX_DEPTH = 12

@@ -5,12 +5,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..code import Code
 from .values import (
-    UNKNOWN, UNRESOLVED, Bound, Config, Foreign, Function, Instance, Settings, Term, Value,
-    concrete, either,
+    UNKNOWN,
+    UNRESOLVED,
+    Bound,
+    Config,
+    Foreign,
+    Function,
+    Instance,
+    Settings,
+    Term,
+    Value,
+    concrete,
+    either,
 )  # fmt: skip
 
 MAX_STEPS = 400_000
@@ -290,7 +299,9 @@ class Statements:
     def _unpack(self, targets: list[ast.expr], value: Value, frame: Frame) -> None:
         stars = [n for n, each in enumerate(targets) if isinstance(each, ast.Starred)]
         parts = list(value) if isinstance(value, (list, tuple)) else None
-        if parts is not None and (len(parts) == len(targets) or (stars and len(parts) >= len(targets) - 1)):
+        if parts is not None and (
+            len(parts) == len(targets) or (stars and len(parts) >= len(targets) - 1)
+        ):
             if stars:
                 at, after = stars[0], len(targets) - stars[0] - 1
                 parts[at : len(parts) - after] = [parts[at : len(parts) - after]]
