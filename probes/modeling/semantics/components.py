@@ -12,20 +12,19 @@ from .statements import TooLong
 from .tree import kind_of, linear_kind
 from .values import (
     UNRESOLVED,
-    Foreign,
     Instance,
     Term,
     Value,
     alternatives,
     concrete,
-    instances,
     walk,
 )  # fmt: skip
 
 _UNSEEN = frozenset({"opaque", "parent", "inherited", "unknown"})
 _ROLES = ("norm", "attention", "mlp", "layer", "rotary")
-_SCALING = frozenset({"mul", "div", "add", "sub", "tanh", "where", "phi", "masked_fill", "clamp",
-                      "softmax", "minimum", "maximum"})  # fmt: skip
+_SPREADING = frozenset({"phi", "where", "masked_fill", "add", "sub", "written", "cat", "item"})
+MAX_WAYS = 1_000
+MAX_SCALING = 12  # products of q or k one within the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +135,7 @@ def score_factor(component: Component) -> tuple[float, Term] | None:
     """The factor of the attention scores and where it stands; None where it cannot be said."""
     found: dict[float, Term] = {}
     for term in component.having("softmax"):
-        for factor, place in _factors(component, term.args[0], 1.0, term, 0):
+        for factor, place in _factors(component, term.args[0], term):
             if factor is None:
                 return None
             found.setdefault(round(factor, 12), place)
@@ -146,27 +145,26 @@ def score_factor(component: Component) -> tuple[float, Term] | None:
 
 
 def _factors(
-    component: Component, value: Value, factor: float, place: Term, depth: int
+    component: Component, start: Value, place: Term
 ) -> Iterator[tuple[float | None, Term]]:
     """The products of numbers on the ways from a softmax down to the product of q and k."""
-    if not isinstance(value, Term) or depth > 60:
-        return
-    if value.op in ("matmul", "einsum"):
-        parts = value.args[-2:]
-        sides = [_scaled(component, part, 0) for part in parts]
-        known = [side for side in sides if side is not None]
-        yield (factor * known[0] * known[1] if len(known) == 2 else None), place
-        return
-    if value.op in ("phi", "where", "masked_fill", "add", "written", "cat", "item", "sub"):
-        for each in value.args:
-            yield from _factors(component, each, factor, place, depth + 1)
-        return
-    step = _step(component, value)
-    if step is not None:
-        inner, by = step
-        yield from _factors(component, inner, factor * by, value if by != 1 else place, depth + 1)
-    elif value.op in ("mul", "div"):
-        yield None, value
+    todo: list[tuple[Value, float, Term]] = [(start, 1.0, place)]
+    seen: set[tuple[int, float]] = set()
+    while todo:
+        value, factor, place = todo.pop()
+        if not isinstance(value, Term) or (id(value), factor) in seen or len(seen) > MAX_WAYS:
+            continue
+        seen.add((id(value), factor))
+        if value.op in ("matmul", "einsum"):
+            known = [_scaled(component, part, 0) for part in value.args[-2:]]
+            sides = [each for each in known if each is not None]
+            yield (factor * sides[0] * sides[1] if len(sides) == 2 else None), place
+        elif value.op in _SPREADING:
+            todo.extend((each, factor, place) for each in value.args)
+        elif (step := _step(component, value)) is not None:
+            todo.append((step[0], factor * step[1], value if step[1] != 1 else place))
+        elif value.op in ("mul", "div"):
+            yield None, value
 
 
 def _step(component: Component, value: Term) -> tuple[Value, float] | None:
@@ -185,21 +183,22 @@ def _step(component: Component, value: Term) -> tuple[Value, float] | None:
 
 def _scaled(component: Component, value: Value, depth: int) -> float | None:
     """The number that q or k was multiplied by before; None where it cannot be said."""
-    if not isinstance(value, Term) or depth > 60:
+    if not isinstance(value, Term) or depth > MAX_SCALING:
         return None
     if value.op == "phi":
-        found = {_scaled(component, each, depth + 1) for each in value.args}
+        parts = alternatives(value)[:MAX_SCALING]
+        found = {_scaled(component, each, depth + 4) for each in parts}
         return found.pop() if len(found) == 1 else None
     step = _step(component, value)
     if step is not None:
         inner = _scaled(component, step[0], depth + 1)
         return None if inner is None else inner * step[1]
     if value.op in ("mul", "div") and all(isinstance(each, Term) for each in value.args):
-        return _through_rotation(component, value)
+        return _through_rotation(value)
     return 1.0 if value.op in ("add", "apply", "item", "input", "split", "cat") else None
 
 
-def _through_rotation(component: Component, value: Term) -> float | None:
+def _through_rotation(value: Term) -> float | None:
     ops = {term.op for term in walk(value)}
     return 1.0 if ops & {"cos", "sin", "rotate_half"} else None
 
@@ -213,6 +212,8 @@ def activation(component: Component) -> tuple[str, Term] | None:
             return None
         if name:
             found.setdefault(_plain_name(name), term)
+    if "relu" in found and component.having("pow", "square"):
+        return None  # it may be squared
     return next(iter(found.items())) if len(found) == 1 else None
 
 
@@ -253,13 +254,3 @@ def norm_offset(component: Component) -> tuple[bool, Term] | None:
             if is_sum and any(component.number(each) == 1 for each in value.args):
                 return True, term
     return None
-
-
-def norm_of(value: Value) -> Instance | None:
-    """A norm that a value may be; the first of several classes for CPU and device."""
-    return next((each for each in instances(value) if kind_of(each) == "norm"), None)
-
-
-def is_class(value: Value, name: str) -> bool:
-    """Whether a value is a class of this name from outside."""
-    return isinstance(value, Foreign) and value.short == name

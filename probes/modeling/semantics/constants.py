@@ -13,6 +13,7 @@ from .values import Term, Value, concrete, walk
 
 
 def rotary_bases(pair: Pair) -> Iterator[Finding]:
+    """The base of the rotary embedding, against that of the configuration."""
     values = pair.reference.reader.settings.values
     nested = values.get("rope_parameters")
     base = values.get("rope_theta", nested.get("rope_theta") if isinstance(nested, dict) else None)

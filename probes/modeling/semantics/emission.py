@@ -25,16 +25,19 @@ def add_semantics(
     """``code_difference`` and ``weight_mapping``, and what follows from them:
     ``formula_difference`` and ``e2e_check``. Nothing for models that cannot be followed."""
     settings = Settings(config)
-    theirs = read_model(reference, settings)
-    ours = read_model(port, settings)
-    if theirs is None or ours is None:
+    try:
+        theirs = read_model(reference, settings)
+        ours = read_model(port, settings)
+        if theirs is None or ours is None:
+            return
+        mapping = read_mapping(theirs, ours, keys)
+        findings = compare_models(theirs, ours, mapping)
+        faults = find_faults(theirs, ours, mapping) if mapping and config is not None else []
+    except RecursionError:  # values nested too deep are not compared
         return
-    mapping = read_mapping(theirs, ours, keys)
-    findings = compare_models(theirs, ours, mapping)
     _add_differences(collector, findings)
     _add_formulas(collector, findings)
-    if mapping is not None and config is not None:
-        _add_mapping(collector, ours, find_faults(theirs, ours, mapping))
+    _add_mapping(collector, ours, faults)
 
 
 def _add_differences(collector: Collector, findings: list[Finding]) -> None:

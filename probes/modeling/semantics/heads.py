@@ -84,5 +84,6 @@ def _read_names(port: Model) -> set[str]:
 
 
 def _numbers(code: Code) -> set[float]:
-    return {float(node.value) for node in code.all(ast.Constant)
-            if isinstance(node.value, (int, float)) and not isinstance(node.value, bool)}  # fmt: skip
+    values = (node.value for node in code.all(ast.Constant))
+    return {float(each) for each in values
+            if isinstance(each, (int, float)) and not isinstance(each, bool)}  # fmt: skip

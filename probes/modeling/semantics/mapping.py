@@ -35,7 +35,7 @@ class Mapping(NamedTuple):
     """What the conversion makes of the checkpoint: key of the port -> term of its weights."""
 
     tensors: dict[str, Value]
-    sources: tuple[str, ...]
+    derived: bool  # from the keys that the reference would save, not from a checkpoint
     node: ast.AST
 
     @property
@@ -55,10 +55,10 @@ def read_mapping(reference: Model, port: Model, keys: Iterable[str] | None) -> M
     state: dict[str, Value] = {
         name.removeprefix(prefix): Term("weight", (), name) for name in names
     }
-    convert, node = _convert(port), port.head
+    convert = _convert(port)
     if convert is None:
         inside, outside = reader.lineage(port.head)
-        return None if outside else Mapping(state, tuple(names), inside[0])
+        return None if outside else Mapping(state, keys is None, inside[0])
     reader.plain = True
     try:
         found = reader.call_function(convert, [state, Config()], {})
@@ -66,10 +66,9 @@ def read_mapping(reference: Model, port: Model, keys: Iterable[str] | None) -> M
         return None
     finally:
         reader.plain = False
-    node = convert.node
     if not isinstance(found, dict) or reader.is_doubted(found) or reader.is_doubted(state):
         return None
-    return Mapping(found, tuple(names), node)
+    return Mapping(found, keys is None, convert.node)
 
 
 def _convert(port: Model) -> Function | None:
@@ -84,38 +83,56 @@ def _convert(port: Model) -> Function | None:
 
 def _prefix(head: ast.ClassDef) -> str:
     for statement in head.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
-            if last_name(statement.targets[0]) == "_STATE_DICT_MODEL_PREFIX":
-                return str(statement.value.value)
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Constant):
+            continue
+        if last_name(statement.targets[0]) == "_STATE_DICT_MODEL_PREFIX":
+            return str(statement.value.value)
     return "model."
 
 
 def find_faults(reference: Model, port: Model, mapping: Mapping) -> list[Fault]:
     """What is wrong with the keys that come out, each kind of tensor once."""
     left = [key for key in port.parameters if not _is_seen(key, port, mapping)]
+    kinds = {starred(key) for key in port.parameters if not _is_open(key, port)}
+    if 2 * len({starred(key) for key in left}) > len(kinds):
+        return []  # another part of the port must load these
     unknown = {key: name for key, value in mapping.tensors.items()
                if (name := _untouched(value)) and _is_lost(key, port)}  # fmt: skip
     found: dict[str, Fault] = {}
     for key in left:
-        shape = starred(key)
-        filled = [other for other in port.parameters
-                  if starred(other) == shape and other in mapping.tensors]  # fmt: skip
-        if filled:
-            layers = [each for each in left if starred(each) == shape]
-            text = f"not filled: {', '.join(layers[:3])}; filled: {len(filled)} of the same name"
-            found.setdefault(shape, Fault(shape, "layer-left-out", mapping.node, text))
-        else:
-            text = _remains(key, unknown)
-            what = "bias-lost" if key.endswith("bias") else "not-filled"
-            found.setdefault(shape, Fault(shape, what, mapping.node, text))
-    if not found:
-        for key, name in unknown.items():
-            if name.endswith(".bias"):
-                shape = starred(name)
-                text = f"{key} has no place in the port"
-                found.setdefault(shape, Fault(shape, "bias-lost", mapping.node, text))
+        fault = _unfilled(key, left, unknown, port, mapping)
+        if fault is not None:
+            found.setdefault(fault.tensor, fault)
+    if not left:
+        found |= _lost_biases(unknown, mapping)
     found |= _not_transposed(reference, port, mapping)
     return list(found.values())
+
+
+def _unfilled(
+    key: str, left: list[str], unknown: dict[str, str], port: Model, mapping: Mapping
+) -> Fault | None:
+    """Why a parameter is empty; None where the reference may hold more than was seen of it."""
+    shape = starred(key)
+    filled = [other for other in port.parameters
+              if starred(other) == shape and other in mapping.tensors]  # fmt: skip
+    if filled:
+        layers = [each for each in left if starred(each) == shape]
+        text = f"not filled: {', '.join(layers[:3])}; filled: {len(filled)} of the same name"
+        return Fault(shape, "layer-left-out", mapping.node, text)
+    remains = _remains(key, unknown)
+    if not remains and mapping.derived:
+        return None
+    text = f"left over: {', '.join(remains[:4])}" if remains else "nothing goes there"
+    what = "bias-lost" if key.endswith("bias") and remains else "not-filled"
+    return Fault(shape, what, mapping.node, text)
+
+
+def _lost_biases(unknown: dict[str, str], mapping: Mapping) -> dict[str, Fault]:
+    """Biases of the checkpoint for which the port has no parameter at all."""
+    return {shape: Fault(shape, "bias-lost", mapping.node, f"{key} has no place in the port")
+            for key, name in reversed(unknown.items()) if name.endswith(".bias")
+            for shape in [starred(key)]}  # fmt: skip
 
 
 def starred(key: str) -> str:
@@ -143,11 +160,11 @@ def _untouched(value: Value) -> str:
     return value.name if isinstance(value, Term) and value.op == "weight" else ""
 
 
-def _remains(key: str, unknown: dict[str, str]) -> str:
+def _remains(key: str, unknown: dict[str, str]) -> list[str]:
+    """The tensors beside a parameter that found no place."""
     parent = key.rpartition(".")[0].rpartition(".")[0]
     end = key.rpartition(".")[2]
-    near = [each for each in unknown if each.startswith(f"{parent}.") and each.endswith(end)]
-    return f"left over: {', '.join(near[:4])}" if near else "no tensor of the checkpoint goes there"
+    return [each for each in unknown if each.startswith(f"{parent}.") and each.endswith(end)]
 
 
 def _not_transposed(reference: Model, port: Model, mapping: Mapping) -> dict[str, Fault]:

@@ -32,6 +32,7 @@ def _epsilon(model: Model, module: Instance) -> float | None:
 
 
 def epsilons(pair: Pair) -> Iterator[Finding]:
+    """The epsilon of each norm."""
     theirs, ours = _norms(pair.reference), _norms(pair.port)
     known = {name: _epsilon(pair.reference, module) for name, module in theirs.items()}
     for name, module in ours.items():

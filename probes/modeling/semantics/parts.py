@@ -14,6 +14,7 @@ _INNER = ("attention", "mlp", "rotary")
 
 
 def scales(pair: Pair) -> Iterator[Finding]:
+    """The factor of the attention scores."""
     if "attention" not in pair.components:
         return
     theirs, ours = pair.components["attention"]
@@ -29,6 +30,7 @@ def scales(pair: Pair) -> Iterator[Finding]:
 
 
 def activations(pair: Pair) -> Iterator[Finding]:
+    """The activation of the feed-forward network."""
     if "mlp" not in pair.components:
         return
     theirs, ours = pair.components["mlp"]
@@ -52,7 +54,8 @@ def head_norms(pair: Pair) -> Iterator[Finding]:
             missing = side not in found
             yield Finding("attention", name, "missing", missing, f"{name} is applied",
                           "not applied" if missing else "applied",
-                          place_of(theirs, expected[side]), place_of(ours, found.get(side)))  # fmt: skip
+                          place_of(theirs, expected[side]),
+                          place_of(ours, found.get(side)))  # fmt: skip
 
 
 def _norm_sides(component: Component) -> dict[str, Term]:
@@ -81,9 +84,10 @@ def marked_operations(pair: Pair) -> Iterator[Finding]:
                 continue
             found = ours.having(op)
             if found or ours.closed:
+                here = place_of(ours, found[0] if found else None)
                 yield Finding(name, operation, "missing", not found, f"{op} is applied",
                               "applied" if found else "not applied",
-                              place_of(theirs, expected[0]), place_of(ours, found[0] if found else None))  # fmt: skip
+                              place_of(theirs, expected[0]), here)  # fmt: skip
 
 
 def _has_setting(component: Component, term: Term) -> bool:

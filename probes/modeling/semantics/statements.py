@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..code import Code
+from .operators import OPERATORS
 from .values import (
     UNKNOWN,
     UNRESOLVED,
@@ -226,8 +227,6 @@ class Statements:
         return False
 
     def _do_augassign(self, node: ast.AugAssign, frame: Frame) -> bool:
-        from .calls import OPERATORS
-
         left, right = self.evaluate(node.target, frame), self.evaluate(node.value, frame)
         value = self.operate(OPERATORS.get(type(node.op), "unknown"), left, right, node)
         self.assign(node.target, value, frame)

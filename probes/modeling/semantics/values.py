@@ -24,7 +24,9 @@ _FOLDS: dict[str, Callable[..., Any]] = {
     "rsqrt": lambda x: 1 / math.sqrt(x), "max": max, "min": min, "tensor": lambda x: x,
     "int": int, "float": float,
 }  # fmt: skip
+_FOLDABLE = frozenset({*_FOLDS, "pow", "item"})
 MAX_POWER = 64
+MAX_ALTERNATIVES = 64
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -104,6 +106,7 @@ class Settings:
     def __init__(self, values: Mapping[str, Any] | None) -> None:
         self.values = dict(values or {})
         self.given = values is not None
+        self.known: dict[int, tuple[Term, Any]] = {}  # what terms were folded to, by identity
         self._aliases = [set(group.split("/")) for group in words("config-aliases")]
 
     def lookup(self, name: str) -> Any:
@@ -123,15 +126,24 @@ def concrete(value: Value, settings: Settings) -> Any:
         return value
     if not isinstance(value, Term):
         return UNRESOLVED
+    if id(value) not in settings.known:
+        # The term is kept too, or another could get its identity.
+        settings.known[id(value)] = (value, _folded_term(value, settings))
+    return settings.known[id(value)][1]
+
+
+def _folded_term(value: Term, settings: Settings) -> Any:
     if value.op == "config":
         return settings.lookup(value.name)
     if value.op == "phi":
         found = [concrete(each, settings) for each in value.args]
         return found[0] if found and all(each == found[0] for each in found) else UNRESOLVED
-    args = [concrete(each, settings) for each in value.args]
-    if any(each is UNRESOLVED for each in args) or not args:
-        return UNRESOLVED
-    return folded(value.op, args)
+    args = []
+    for each in value.args if value.op in _FOLDABLE else ():
+        args.append(concrete(each, settings))
+        if args[-1] is UNRESOLVED:
+            return UNRESOLVED
+    return folded(value.op, args) if args else UNRESOLVED
 
 
 def folded(op: str, args: list[Any]) -> Any:
@@ -172,17 +184,22 @@ def walk(values: Value, enter: Callable[[Term], bool] = lambda _: True) -> Itera
 
 def alternatives(value: Value) -> list[Value]:
     """What a value may be."""
-    if isinstance(value, Term) and value.op == "phi":
-        return [each for arg in value.args for each in alternatives(arg)]
-    return [value]
+    if not isinstance(value, Term) or value.op != "phi":
+        return [value]
+    found = [each for each in walk(value, lambda term: term.op == "phi") if each.op != "phi"]
+    others = [arg for phi in walk(value, lambda term: term.op == "phi") if phi.op == "phi"
+              for arg in phi.args if not isinstance(arg, Term)]  # fmt: skip
+    return [*found, *others]
 
 
 def either(values: list[Value]) -> Value:
     """One of several values; the value itself where they are the same one."""
     kept: list[Value] = []
-    for value in values:
+    for value in values[:MAX_ALTERNATIVES]:
         if not any(value is each or _same(value, each) for each in kept):
             kept.append(value)
+    if len(values) > MAX_ALTERNATIVES:
+        kept.append(UNKNOWN)
     return kept[0] if len(kept) == 1 else Term("phi", tuple(kept))
 
 
