@@ -106,6 +106,8 @@ def operation(
     short = _SYNONYMS.get(name.rstrip("_"), name.rstrip("_"))
     if short in words("transparent-calls"):
         return args[0] if args else UNKNOWN
+    if short in words("pairwise-calls") and len(args) > 1:
+        return tuple(args[:2])
     plain = [concrete(each, ev.settings) for each in args]
     if args and not any(isinstance(each, Term) for each in args) and UNRESOLVED not in plain:
         found = folded(short, plain)
@@ -173,16 +175,21 @@ def _plain(ev: Evaluator, value: Value) -> Any:
     return concrete(value, ev.settings)
 
 
+_VIEWS: dict[str, Callable[[dict[Any, Value]], Value]] = {
+    "keys": list, "values": lambda d: list(d.values()), "copy": dict,
+    "items": lambda d: [tuple(each) for each in d.items()],
+}  # fmt: skip
+
+
 def _of_dict(ev: Evaluator, owner: dict[Any, Value], name: str, args: list[Value]) -> Value:
-    if name in ("keys", "values", "items", "copy"):
-        found: Value = {"keys": lambda: list(owner), "values": lambda: list(owner.values()),
-                        "items": lambda: [tuple(each) for each in owner.items()],
-                        "copy": lambda: dict(owner)}[name]()  # fmt: skip
+    if name in _VIEWS:
+        found = _VIEWS[name](owner)
         if ev.is_doubted(owner):
             ev.doubt(found)
         return found
     if name == "update":
-        return _update(ev, owner, args)
+        _update(ev, owner, args)
+        return None
     key = concrete(args[0], ev.settings) if args else UNRESOLVED
     if name not in ("get", "pop", "setdefault") or key is UNRESOLVED:
         if name not in ("get",):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..code import words
 from .components import Component, activation, applied
 from .findings import Finding, Pair, Place, close, place_of
-from .tree import below, linear_kind
+from .tree import linear_kind
 from .values import Term, Value, concrete, walk
 
 
@@ -22,7 +22,7 @@ def rotary_bases(pair: Pair) -> Iterator[Finding]:
     if not isinstance(base, (int, float)) or isinstance(base, bool) or reads is None:
         return
     reader = pair.port.reader
-    for _, module in below(pair.port.root, ""):
+    for module in reader.built:
         given = module.keywords.get("base", module.keywords.get("rope_theta"))
         if "Rotary" not in module.cls or module.definition is not None or module.node is None:
             continue

@@ -43,6 +43,7 @@ class Evaluator(Expressions):
         self.functions = {n.name: n for n in code.tree.body if isinstance(n, FUNCTIONS)}
         self._globals: dict[str, Value] = {}
         self._depth = 0
+        self.built: list[Instance] = []  # also those that only a base class is given
         self.config_class = _config_class(code)
 
     # ---- classes -----------------------------------------------------------------------------
@@ -81,6 +82,7 @@ class Evaluator(Expressions):
         """An instance of a class; that of a class of the file has the attributes it sets."""
         definition = self.code.classes.get(name)
         made = Instance(name, definition, tuple(args), given, node, self.code)
+        self.built.append(made)
         if definition is not None:
             made.outside = tuple(self.lineage(definition)[1])
             for method in ("__init__", "setup_attr_for_model", "init_model"):

@@ -41,9 +41,10 @@ def epsilons(pair: Pair) -> Iterator[Finding]:
         if expected is None or found is None or module.node is None:
             continue
         other = theirs.get(name) or next(iter(theirs.values()))
+        code = pair.reference.reader.code
         yield Finding("rmsnorm", "epsilon", "constant", not close(expected, found),
                       f"{expected:g}", f"{found:g} ({name})",
-                      Place(pair.reference.reader.code, other.node or other.definition),
+                      Place(code, other.node or other.definition or code.tree),
                       Place(pair.port.reader.code, module.node))  # fmt: skip
 
 
