@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..shared import np
-from .basics import linear, normalise
+from .basics import capped, linear, normalise
+from .masking import cached, masked
+from .remembered import Remembered
 from .rope import Spec, angles, rotate
+from .slots import slots
 
 Weights = Mapping[str, Any]
 
 
-def attention(spec: Spec, weights: Weights, x: Any, table: Any = None) -> Any:
+class Projected(NamedTuple):
+    """Queries, keys and values by head, turned; and queries and keys before they were."""
+
+    q: Any
+    k: Any
+    v: Any
+    plain_q: Any
+    plain_k: Any
+
+
+def attention(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     """Output of attention over ``x`` (batches, positions, width), all positions at once; those
     from ``decode_from`` on were computed one by one, from a cache. ``table`` are the cosines and
     sines that the run had, where these are not right by themselves."""
-    q, k, v = (_heads(spec, weights, x, part) for part in ("q", "k", "v"))
-    if spec.get("qk_norm_place") != "after-rope":
-        q, k = _qk_norm(spec, weights, q, k)
-    q, k = _turned(spec, q, k, table)
-    if spec.get("qk_norm_place") == "after-rope":
-        q, k = _qk_norm(spec, weights, q, k)
-    groups = q.shape[1] // k.shape[1]
-    k, v = (_shared(spec, part, groups) for part in (k, v))
-    logits = (q @ k.swapaxes(-1, -2)) * np.float32(spec["scale"])
-    if cap := spec.get("softcap"):
-        logits = np.tanh(logits / cap) * np.float32(cap)
-    mixed = _softmax(spec, weights, logits + _mask(spec, x.shape[1])) @ v
-    if spec.get("head_order") == "reversed":
-        mixed = mixed[:, ::-1]
+    mixed = mixed_heads(spec, weights, given)
     batches, heads, positions, width = mixed.shape
+    if order := spec.get("head_order"):
+        mixed = mixed[:, list(order)]
     joined = mixed.swapaxes(1, 2).reshape(batches, positions, heads * width)
     if spec.get("heads_unjoined"):  # of a single position there is nothing to move
         end = spec.get("decode_from") or positions
@@ -38,11 +40,76 @@ def attention(spec: Spec, weights: Weights, x: Any, table: Any = None) -> Any:
     return linear(weights, "o", joined)
 
 
-def _heads(spec: Spec, weights: Weights, x: Any, part: str) -> Any:
-    found = linear(weights, part, x)
+def mixed_heads(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
+    """What the heads give (batches, heads, positions, channels), before they are joined."""
+    found = _projected(spec, weights, given)
+    if (before := spec.get("prompt")) is not None:  # the prompt was computed as it should be
+        found = _pasted(_projected(*before, given), found, int(spec["decode_from"]))
+    if order := spec.get("q_order"):
+        found = found._replace(q=found.q[:, list(order)], plain_q=found.plain_q[:, list(order)])
+    groups = found.q.shape[1] // found.k.shape[1]
+    k, v = _shared(spec, found.k, groups, "k"), _shared(spec, found.v, groups, "v")
+    logits = found.q @ k.swapaxes(-1, -2)
+    old = _cache(spec, weights, given, found)
+    positions = logits.shape[-1]
+    if old is not None:
+        there = cached(spec, positions)
+        k_old = _shared(spec, old[1], groups, "k")
+        logits = np.where(there, old[0] @ k_old.swapaxes(-1, -2), logits)
+    logits = capped(spec, logits, "softcap", np.float32(spec["scale"]))
+    shares = masked(spec, weights, logits)
+    if old is None:
+        mixed = shares @ v
+    else:
+        mixed = (shares * ~there) @ v + (shares * there) @ _shared(spec, old[2], groups, "v")
+    return mixed * np.float32(spec.get("value_scale", 1))
+
+
+def _projected(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Projected:
+    memory = given.get("memory")
+    q, k, v = (_heads(spec, weights, given["x"], part, memory) for part in ("q", "k", "v"))
+    late = spec.get("qk_norm_place") == "after-rope"
+    if not late:
+        q, k = _qk_norm(spec, weights, q, k)
+    turned = _turned(spec, q, k, given.get("table"))
+    if late:
+        turned = _qk_norm(spec, weights, *turned)
+    return Projected(*turned, v, q, k)
+
+
+def _pasted(prompt: Projected, new: Projected, start: int) -> Projected:
+    return Projected(*(np.concatenate((one[:, :, :start], two[:, :, start:]), axis=2)
+                       for one, two in zip(prompt, new, strict=True)))  # fmt: skip
+
+
+def _cache(
+    spec: Spec, weights: Weights, given: Mapping[str, Any], own: Projected
+) -> tuple[Any, Any, Any] | None:
+    """Queries, keys and values as they meet in the cache, where these are not as they should be."""
+    how = spec.get("cached")
+    if not how:
+        return None
+    if isinstance(how, int):  # of another layer
+        other = _projected(spec, *given["layer"](how, set(weights)))
+        return own.q, other.k, other.v
+    q, k, v = own.q, own.k, own.v
+    if how == "unturned":
+        return q, own.plain_k, v
+    if how == "turned-late":  # all by the position of the query
+        return own.plain_q, own.plain_k, v
+    if how == "turned-twice":
+        return q, _turned(spec, q, k, given.get("table"))[1], v
+    if how == "exchanged":
+        return q, v, k
+    parts = spec.get("cached_parts", "kv")
+    return q, slots(how, k) if "k" in parts else k, slots(how, v) if "v" in parts else v
+
+
+def _heads(spec: Spec, weights: Weights, x: Any, part: str, memory: Remembered | None) -> Any:
+    found = linear(weights, part, x, memory)
     if clip := spec.get("clip"):
         found = found.clip(-clip, clip)
-    if spec.get("qk_norm") == "all" and part != "v":
+    if spec.get("qk_norm") == "all" and part in spec.get("qk_norm_only", "qk"):
         found = normalise(spec, weights, f"{part}_norm", found)
     count = int(spec["heads" if part == "q" else "kv_heads"])
     batches, positions, width = found.shape
@@ -54,9 +121,9 @@ def _heads(spec: Spec, weights: Weights, x: Any, part: str) -> Any:
 def _qk_norm(spec: Spec, weights: Weights, q: Any, k: Any) -> tuple[Any, Any]:
     if spec.get("qk_norm") != "head":
         return q, k
-    left = spec.get("qk_norm_only")
-    return (q if left == "k" else normalise(spec, weights, "q_norm", q),
-            k if left == "q" else normalise(spec, weights, "k_norm", k))  # fmt: skip
+    sides = spec.get("qk_norm_only", "qk")
+    return (normalise(spec, weights, "q_norm", q) if "q" in sides else q,
+            normalise(spec, weights, "k_norm", k) if "k" in sides else k)  # fmt: skip
 
 
 def _turned(spec: Spec, q: Any, k: Any, table: Any) -> tuple[Any, Any]:
@@ -68,7 +135,7 @@ def _turned(spec: Spec, q: Any, k: Any, table: Any) -> tuple[Any, Any]:
     positions = np.arange(q.shape[2]) + spec.get("position_offset", 0)
     start = spec.get("decode_from")
     if start is not None:
-        positions[start:] += spec.get("decode_offset", 0)
+        positions[start:] += int(spec.get("decode_offset", 0))
         if spec.get("decode_frozen"):
             positions[start:] = start
     cos, sin = angles(spec, positions.astype(np.float64))
@@ -89,75 +156,15 @@ def _pairs(spec: Spec, table: Any) -> tuple[Any, Any]:
     return cos[:, None], sin[:, None]
 
 
-def _shared(spec: Spec, part: Any, groups: int) -> Any:
+def _shared(spec: Spec, part: Any, groups: int, side: str) -> Any:
     """Keys or values of the groups, one for each query head."""
+    how = spec.get(f"gqa_{side}") or spec.get("gqa", "repeat")
+    if isinstance(how, tuple):  # the group of each query head
+        return part[:, list(how)]
     if groups == 1:
         return part
-    how = spec.get("gqa", "repeat")
     if how == "tile":
         return np.tile(part, (1, groups, 1, 1))
     if how == "first":
         return np.repeat(part[:, :1], groups * part.shape[1], axis=1)
     return np.repeat(part, groups, axis=1)
-
-
-def _mask(spec: Spec, positions: int) -> Any:
-    row, column = np.arange(positions)[:, None], np.arange(positions)[None]
-    seen = np.ones((positions, positions), bool)
-    kind = spec.get("mask", "causal")
-    if kind == "causal":
-        seen &= column <= row
-    elif kind == "strict":
-        seen &= (column < row) | (column == 0)
-    elif kind == "one-ahead":
-        seen &= column <= row + 1
-    elif kind == "reversed":
-        seen &= column >= row
-    if window := spec.get("window"):
-        seen &= column > row - int(window)
-    if chunk := spec.get("chunk"):
-        seen &= column // int(chunk) == row // int(chunk)
-    if spec.get("no_first"):
-        seen &= (column > 0) | (row == 0)
-    if (start := spec.get("decode_from")) is not None:
-        seen &= _cached(spec, row, column, start)
-    return np.where(seen, np.float32(0), np.float32(-1e30))
-
-
-def _cached(spec: Spec, row: Any, column: Any, start: int) -> Any:
-    """What a step of decoding sees of the cache, which is everything unless something is wrong."""
-    decoding = row >= start
-    # The prompt was computed before what comes behind it, and each token before the next.
-    there = np.where(decoding, column <= row, column < start)
-    return there & _kept(spec.get("cache"), decoding, row, column, start)
-
-
-def _kept(lost: Any, decoding: Any, row: Any, column: Any, start: int) -> Any:
-    if lost == "drops-prompt":
-        return ~decoding | (column >= start)
-    if lost == "drops-last":
-        return ~decoding | (column != row - 1)
-    if lost == "drops-first":
-        return ~decoding | (column != 0)
-    if lost == "drops-new":
-        return ~decoding | (column < start) | (column == row)
-    if lost == "drops-own":
-        return ~decoding | (column != row)
-    if lost == "overwrites-last":  # the new key takes the place of the last of the prompt
-        return ~decoding | (column != start - 1)
-    return True
-
-
-def _softmax(spec: Spec, weights: Weights, logits: Any) -> Any:
-    sinks = weights.get("sinks") if spec.get("sinks") else None
-    top = logits.max(axis=-1, keepdims=True)
-    if sinks is not None:
-        own = np.asarray(sinks, np.float32).reshape(1, -1, 1, 1)
-        top = np.maximum(top, own)
-    powers = np.exp(logits - top)
-    total = powers.sum(axis=-1, keepdims=True)
-    if sinks is not None:
-        total = total + np.exp(own - top)
-    if spec.get("softmax_plus_one"):
-        total = total + np.exp(-top)
-    return powers / total

@@ -51,7 +51,7 @@ def shown(one: Replayed) -> Iterator[Trial]:
     their values come first."""
     seen: set[str] = set()
     fits = [trial for trial in one.trials if trial.r_ratio < EXPLAINS]
-    known = [trial for trial in fits if not trial.hypothesis.fit]
+    known = sorted((trial for trial in fits if not trial.hypothesis.free), key=lambda t: t.limited)
     order = known + [trial for trial in one.trials if trial not in known]
     for trial in order:
         if trial.hypothesis.id not in seen and len(seen) < SHOWN:
@@ -61,9 +61,10 @@ def shown(one: Replayed) -> Iterator[Trial]:
 
 def rival_of(trial: Trial, trials: Sequence[Trial]) -> Trial | None:
     """The best trial of another cause. One that may choose a value freely is no rival of one that
-    has none to choose."""
+    has none to choose, and one that needs to be limited to a phase none of one that needs not."""
     return next((other for other in trials if other.hypothesis.cause != trial.hypothesis.cause
-                 and not (other.hypothesis.fit and not trial.hypothesis.fit)), None)  # fmt: skip
+                 and not (other.hypothesis.free and not trial.hypothesis.free)
+                 and not (other.limited and not trial.limited)), None)  # fmt: skip
 
 
 def around(one: Replayed, found: Sequence[Replayed]) -> bool:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..shared import np
 from .basics import Weights, activate, linear
+from .remembered import Remembered
 from .rope import Spec
 
 
-def mlp(spec: Spec, weights: Weights, x: Any) -> Any:
+_GLU = ("act", "act_place", "glu_limit", "glu_product", "glu_sum", "gate_scale", "glu_alpha",
+        "up_offset")  # fmt: skip
+"""Settings that change what experts compute."""
+
+
+def mlp(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     """down(act(gate x) * up x), or down(act(up x)) where there is no gate."""
+    return linear(weights, "down", inner(spec, weights, given["x"], given.get("memory")))
+
+
+def inner(spec: Spec, weights: Weights, x: Any, memory: Remembered | None = None) -> Any:
+    """What the output projection is given."""
+    up = linear(weights, "up", x, memory)
     if spec.get("gated"):
-        gate, up = linear(weights, "gate", x), linear(weights, "up", x)
-        return linear(weights, "down", _glu(spec, gate, up))
-    return linear(weights, "down", activate(spec["act"], linear(weights, "up", x)))
+        return _glu(spec, linear(weights, "gate", x, memory), up)
+    return activate(spec["act"], up)
 
 
 def _glu(spec: Spec, gate: Any, up: Any) -> Any:
@@ -22,6 +34,12 @@ def _glu(spec: Spec, gate: Any, up: Any) -> Any:
         gate, up = gate.clip(None, limit), up.clip(-limit, limit)
     if not spec.get("glu_product", True):
         return activate(spec["act"], gate)
+    if spec.get("glu_sum"):
+        return activate(spec["act"], gate) + up
+    if spec.get("act_place") == "product":
+        return activate(spec["act"], gate * up)
+    if spec.get("act_place") == "both":
+        up = activate(spec["act"], up)
     gate = gate * spec.get("gate_scale", 1.0)
     alpha = spec.get("glu_alpha")
     active = gate * activate("sigmoid", alpha * gate) if alpha else activate(spec["act"], gate)
@@ -33,27 +51,59 @@ def route(spec: Spec, weights: Weights, x: Any) -> tuple[Any, Any]:
     logits = linear(weights, "router", x)
     if temperature := spec.get("router_scale"):
         logits = logits * np.float32(temperature)
-    sigmoid = spec.get("score") == "sigmoid"
-    scores = activate("sigmoid", logits) if sigmoid else _softmax(logits)
-    bias = weights.get("router.correction")
-    ranked = scores if bias is None or spec.get("uncorrected") else scores + bias
+    scores = _scores(spec, logits)
+    ranked, source = _ranked(spec, weights, x, logits, scores)
     count = int(spec["top_k"])
     kept = _groups(spec, ranked)
-    order = np.argsort(-kept, axis=-1, kind="stable")[:, :count]
-    if spec.get("choice") == "lowest":
-        order = np.argsort(kept, axis=-1, kind="stable")[:, :count]
-    source = ranked if spec.get("weights_corrected") else scores
+    order = np.argsort(kept if spec.get("choice") == "lowest" else -kept, axis=-1, kind="stable")
+    first = int(spec.get("choice_from", 0))
+    order = order[:, first : first + count]
     chosen = np.take_along_axis(source, order, axis=-1)
-    if spec.get("normalised"):
-        chosen = chosen / (chosen.sum(axis=-1, keepdims=True) + 1e-20)
-    how = spec.get("routing")
-    if how == "uniform":
-        chosen = np.full_like(chosen, 1 / count)
-    elif how == "ones":
-        chosen = np.ones_like(chosen)
-    elif how == "logits":
-        chosen = np.take_along_axis(logits, order, axis=-1)
+    if how := spec.get("normalised"):
+        chosen = chosen / _whole(how, chosen, scores)
+    chosen = _weighed(spec.get("routing"), chosen, np.take_along_axis(logits, order, axis=-1))
     return order, chosen * np.float32(spec.get("routed_scale") or 1)
+
+
+def _scores(spec: Spec, logits: Any) -> Any:
+    return activate("sigmoid", logits) if spec.get("score") == "sigmoid" else _softmax(logits)
+
+
+def _ranked(spec: Spec, weights: Weights, x: Any, logits: Any, scores: Any) -> tuple[Any, Any]:
+    """By what experts are chosen, and by what weighted."""
+    bias = weights.get("router.bias")
+    if spec.get("bias_for") and bias is not None:
+        plain = _scores(spec, logits - bias)
+        return (scores, plain) if spec["bias_for"] == "choice" else (plain, scores)
+    bias = weights.get("router.correction")
+    if bias is None:
+        return scores, scores
+    ranked = scores + bias * np.float32(spec.get("correction_scale", 1))
+    if spec.get("correction_for") == "weights":
+        return scores, ranked
+    return ranked, ranked if spec.get("correction_for") == "both" else scores
+
+
+def _whole(how: Any, chosen: Any, scores: Any) -> Any:
+    if how == "largest":
+        return chosen.max(axis=-1, keepdims=True)
+    if how == "root":
+        return np.sqrt((chosen * chosen).sum(axis=-1, keepdims=True))
+    return chosen.sum(axis=-1, keepdims=True) + 1e-20
+
+
+def _weighed(how: Any, chosen: Any, logits: Any) -> Any:
+    if how == "uniform":
+        return np.full_like(chosen, 1 / chosen.shape[-1])
+    if how == "ones":
+        return np.ones_like(chosen)
+    if how == "logits":
+        return logits
+    if how == "softmax":
+        return _softmax(chosen)
+    if how == "squared":
+        return chosen * chosen
+    return chosen[:, ::-1] if how == "reversed" else chosen
 
 
 def _groups(spec: Spec, ranked: Any) -> Any:
@@ -69,40 +119,70 @@ def _groups(spec: Spec, ranked: Any) -> Any:
     return parts.reshape(ranked.shape)
 
 
-def moe(spec: Spec, weights: Weights, x: Any) -> Any:
+def moe(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     """The experts of each row, weighted, and the shared one."""
+    x, memory = given["x"], given.get("memory")
     rows = x.reshape(-1, x.shape[-1])
-    order, shares = route(spec, weights, rows)
     found = np.zeros_like(rows)
-    for expert in range(len(weights["experts.down"])):
-        row, place = np.nonzero(order == expert)
-        if len(row):
-            given = (
-                rows[row] if not spec.get("weigh_input") else rows[row] * shares[row, place, None]
-            )
-            made = _expert(spec, weights, expert, given)
-            found[row] += made if spec.get("weigh_input") else made * shares[row, place, None]
+    for expert, row, share in routed(spec, weights, rows):
+        if spec.get("weigh_input"):
+            found[row] += _expert(spec, weights, expert, rows[row] * share)
+        else:
+            found[row] += expert_output(spec, weights, expert, rows, row, memory) * share
     if "shared.down.weight" in weights and not spec.get("no_shared"):
-        found += _shared(spec, weights, rows)
+        found += _shared(spec, weights, rows) * np.float32(spec.get("shared_scale", 1))
     return found.reshape(x.shape)
 
 
+def routed(spec: Spec, weights: Weights, rows: Any) -> Iterator[tuple[int, Any, Any]]:
+    """Of each expert that is there and used: its rows, and their weights for it."""
+    order, shares = route(spec, weights, rows)
+    kept = spec.get("experts_kept")
+    for expert in range(len(weights["experts.down"])):
+        row, place = np.nonzero(order == expert)
+        if len(row) and (kept is None or expert in kept):
+            yield expert, row, shares[row, place, None]
+
+
+def expert_output(
+    spec: Spec, weights: Weights, expert: int, rows: Any, row: Any, memory: Remembered | None
+) -> Any:
+    """What an expert makes of some rows. Which these are depends on the router alone, as a rule."""
+    if memory is None:
+        return _expert(spec, weights, expert, rows[row])
+    made = tuple(values for name, values in sorted(weights.items()) if name.startswith("experts."))
+    how = (expert, row.tobytes(), *(repr(spec.get(key)) for key in _GLU))
+    return memory.get(made, how, lambda: _expert(spec, weights, expert, rows[row]))
+
+
 def _expert(spec: Spec, weights: Weights, expert: int, rows: Any) -> Any:
+    made = expert_inner(spec, weights, expert, rows) @ weights["experts.down"][expert].T
+    bias = weights.get("experts.down_bias")
+    return made if bias is None else made + bias[expert]
+
+
+def expert_inner(spec: Spec, weights: Weights, expert: int, rows: Any) -> Any:
+    """What the output projection of an expert is given."""
     gate, up = (rows @ weights[f"experts.{part}"][expert].T for part in ("gate", "up"))
     if "experts.gate_bias" in weights:
         gate = gate + weights["experts.gate_bias"][expert]
         up = up + weights["experts.up_bias"][expert]
-    made = _glu(spec, gate, up) @ weights["experts.down"][expert].T
-    bias = weights.get("experts.down_bias")
-    return made if bias is None else made + bias[expert]
+    return _glu(spec, gate, up)
 
 
 def _shared(spec: Spec, weights: Weights, rows: Any) -> Any:
     gate, up = linear(weights, "shared.gate", rows), linear(weights, "shared.up", rows)
     made = linear(weights, "shared.down", _glu(spec, gate, up))
-    if "shared_gate.weight" in weights and not spec.get("shared_ungated"):
-        made = made * activate("sigmoid", linear(weights, "shared_gate", rows))
+    if "shared_gate.weight" in weights and spec.get("shared_gate") != "one":
+        gate = linear(weights, "shared_gate", rows)
+        made = made * _gated(spec.get("shared_gate", "sigmoid"), gate)
     return made
+
+
+def _gated(how: str, gate: Any) -> Any:
+    more = {"softplus": lambda: np.logaddexp(0, gate), "tanh": lambda: np.tanh(gate),
+            "exp": lambda: np.exp(gate)}  # fmt: skip
+    return more[how]() if how in more else activate(how, gate)
 
 
 def _softmax(x: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..shared import np
 from .attention import attention
-from .basics import activate, linear, mix, normalise, rotary
+from .basics import activate, capped, linear, mix, normalise, rotary
 from .feedforward import mlp, moe
 
 Given = Mapping[str, Any]
@@ -43,18 +43,13 @@ FORMULAS: dict[str, Formula] = {
     "rotary": _rotary,
     "norm": _scaled(lambda spec, weights, given: normalise(spec, weights, "own", given["x"])),
     "activation": lambda spec, weights, given: activate(spec["act"], given["x"]),
-    "attention": _scaled(
-        lambda spec, weights, given: attention(spec, weights, given["x"], given.get("table"))
-    ),
-    "mlp": _scaled(lambda spec, weights, given: mlp(spec, weights, given["x"])),
-    "moe": _scaled(lambda spec, weights, given: moe(spec, weights, given["x"])),
+    "attention": _scaled(attention),
+    "mlp": _scaled(mlp),
+    "moe": _scaled(moe),
     "sum": lambda spec, weights, given: mix(spec, given),
     "logits": lambda spec, weights, given: _capped(spec, given["x"]),
 }
 
 
 def _capped(spec: Mapping[str, Any], x: Any) -> Any:
-    x = x * np.float32(spec.get("of_x", 1))
-    if cap := spec.get("logit_cap"):
-        return np.tanh(x / cap) * np.float32(cap)
-    return x
+    return capped(spec, x, "logit_cap", np.float32(spec.get("of_x", 1)))

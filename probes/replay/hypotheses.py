@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -13,8 +14,10 @@ from .arithmetic import NoValueError, value_of
 from .spec import Reading
 from .weight_changes import Around, changed
 
-MAX_VARIANTS = 64
+MAX_VARIANTS = 160
 """Alternatives of one hypothesis that are tried."""
+MOST_NUMBERS = 40
+"""Whole numbers that are all tried."""
 
 
 class Hypothesis(NamedTuple):
@@ -27,7 +30,13 @@ class Hypothesis(NamedTuple):
     conditions: Mapping[str, Any]
     settings: Mapping[str, Any]
     weights: tuple[str, ...]
-    fit: Mapping[str, tuple[float, float]]
+    fit: Mapping[str, tuple[float, ...]]
+    find: str = ""
+
+    @property
+    def free(self) -> bool:
+        """Whether it looks for a value, so that it may fit by it."""
+        return bool(self.fit or self.find)
 
 
 class Variant(NamedTuple):
@@ -50,23 +59,27 @@ def all_hypotheses() -> tuple[Hypothesis, ...]:
 
 
 def _read(entry: Mapping[str, Any]) -> Hypothesis:
-    fit = {key: (float(low), float(high)) for key, (low, high) in entry.get("fit", {}).items()}
+    fit = {key: tuple(map(float, bounds)) for key, bounds in entry.get("fit", {}).items()}
+    weights = tuple(steps for each in entry.get("weights", ()) for steps in alternatives(each))
     return Hypothesis(
         entry["id"], entry["cause"], tuple(entry["of"]), entry["says"], entry.get("if", {}),
-        entry.get("set", {}), tuple(entry.get("weights", ())), fit,
+        entry.get("set", {}), weights, fit, entry.get("find", ""),
     )  # fmt: skip
 
 
 def variants(hypothesis: Hypothesis, reading: Reading, around: Around) -> Iterator[Variant]:
     """The alternatives of a hypothesis that make a difference to a module."""
-    if reading.family not in hypothesis.families or not _fits(hypothesis, reading.spec):
+    if not fits(hypothesis, reading):
         return
     yield from itertools.islice(_all(hypothesis, reading, around), MAX_VARIANTS)
 
 
-def _fits(hypothesis: Hypothesis, spec: Mapping[str, Any]) -> bool:
+def fits(hypothesis: Hypothesis, reading: Reading) -> bool:
+    """Whether a hypothesis is about such a module."""
+    if reading.family not in hypothesis.families:
+        return False
     for key, wanted in hypothesis.conditions.items():
-        known = spec.get(key)
+        known = reading.spec.get(key)
         if wanted is True and not known:
             return False
         if wanted is not True and (known or None) != (wanted or None):
@@ -83,15 +96,29 @@ def _all(hypothesis: Hypothesis, reading: Reading, around: Around) -> Iterator[V
         yield Variant(hypothesis, reading._replace(weights=weights), None, steps)
     if hypothesis.settings:
         yield from _settings(hypothesis, reading)
-    for key, (low, high) in hypothesis.fit.items():
-        old = reading.spec.get(key, 1.0)
+    for key, (low, high, *start) in hypothesis.fit.items():
+        old = reading.spec.get(key, start[0] if start else 1.0)
+        if old is None and start:
+            old = start[0]
         if isinstance(old, int | float) and old:
             yield Variant(hypothesis, reading, old, None, (key, low, high))
 
 
+_CHOICE = re.compile(r"\{([^{}]*)\}", re.ASCII)
+
+
+def alternatives(steps: str) -> Iterator[str]:
+    """``drop {q,k}.bias`` as ``drop q.bias`` and ``drop k.bias``."""
+    found = _CHOICE.search(steps)
+    if found is None:
+        yield steps
+        return
+    for word in found[1].split(","):
+        yield from alternatives(steps[: found.start()] + word + steps[found.end() :])
+
+
 def _settings(hypothesis: Hypothesis, reading: Reading) -> Iterator[Variant]:
-    choices = [value if isinstance(value, list) else [value]
-               for value in hypothesis.settings.values()]  # fmt: skip
+    choices = [_choices(value, reading.spec) for value in hypothesis.settings.values()]
     first = next(iter(hypothesis.settings))
     for values in itertools.product(*choices):
         try:
@@ -103,3 +130,21 @@ def _settings(hypothesis: Hypothesis, reading: Reading) -> Iterator[Variant]:
             spec = reading.spec | new
             old = reading.spec.get(first)
             yield Variant(hypothesis, reading._replace(spec=spec), old, new[first])
+
+
+def _choices(value: Any, spec: Mapping[str, Any]) -> list[Any]:
+    """The alternatives of a setting: a list, a single one, or whole numbers (``=1 .. positions``):
+    all of few, else small ones, those at the end and those around powers of two."""
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, str) or " .. " not in value:
+        return [value]
+    try:
+        low, high = (int(value_of(f"={part.removeprefix('=')}", spec)) for part in value.split(" .. "))
+    except (NoValueError, ValueError):
+        return []
+    if high - low <= MOST_NUMBERS:
+        return list(range(low, high + 1))
+    powers = [sign * 2**at + by for at in range(5, 20) for by in (-1, 0, 1) for sign in (-1, 1)]
+    some = {*range(-8, 9), *range(high - 8, high + 1), *range(low, low + 9), *powers}
+    return sorted((each for each in some if low <= each <= high), key=abs)[:MAX_VARIANTS]

@@ -23,6 +23,7 @@ def tried(
     noise = max(error(joint.reading, sides[0]), FLOOR * size(sides[0]))
     if not noise:
         return None
+    noise *= max(1.0, size(sides[1]) / (size(sides[0]) or 1.0))  # rounding grows with what is rounded
     ratio = error(joint.reading, sides[1]) / noise
     if ratio < limit:
         return ratio, ()

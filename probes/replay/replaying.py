@@ -13,12 +13,14 @@ from ..shared import np
 from ..tensors.naming import Name
 from ..tensors.stored import Stored
 from . import joints_tried
+from .beside import LAYER, Beside, others, siblings
 from .captures import Run
 from .checkpoint import Checkpoint
 from .manifest import Manifest
+from .phases import failing_phase
 from .spec import Reading, head_width, readings, text_config
 from .sums import joints
-from .trials import FLOOR, Module, Sides, Trial, choose, error, sensitivity, size, try_all
+from .trials import FLOOR, Module, Sides, Trial, choose, computed, error, sensitivity, size, try_all
 from .weight_changes import Around
 
 FAILS = 3.0
@@ -26,7 +28,6 @@ FAILS = 3.0
 the rounded sums of eight ranks."""
 MAX_TRIED = 6
 HEADS = ("lm_head", "embed_out")
-_LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks)\.(\d+)(?=\.|\Z)", re.ASCII)
 
 
 class Replayed(NamedTuple):
@@ -71,7 +72,7 @@ class Replay:
         return self._fit > 0 or not self._misfit
 
     def _module(self, name: str) -> Module | None:
-        layer = _LAYER.search(name)
+        layer = LAYER.search(name)
         try:
             raw = self._weights.read(name) if name != "logits" else {}
             if name == "lm_head" and not raw:  # it is tied to the embedding
@@ -95,17 +96,30 @@ class Replay:
         if reading is None:
             return None
         spec = reading.spec | self._tags(name, reading)
-        if reading.family in ("attention", "rotary") and self._decode_from:
+        if self._decode_from:
             spec["decode_from"] = self._decode_from
+        if reading.family in ("attention", "rotary"):
+            spec["positions"] = sides[0].output.shape[-2]
         reading = reading._replace(spec=spec)
         if self.wrong_table and reading.family == "attention":
             sides = [
                 self._with_table(run, each) for run, each in zip(self._runs, sides, strict=True)
             ]
         noise = max(error(reading, sides[1]), FLOOR * size(sides[1]), 1e-20)
+        pairs = [(computed(reading, each.given), each.output) for each in sides[1:]]
+        phase = failing_phase(reading, pairs[0], pairs[1], FAILS)
+        target = sides[2]._replace(given={**sides[2].given, **self._beside(name, sides[2])})
         return Module(
-            name, reading, sides[2], noise, sensitivity(reading, sides[1].given), size(sides[1])
-        )
+            name, reading, target, noise, sensitivity(reading, sides[1].given), size(sides[1]),
+            phase,
+        )  # fmt: skip
+
+    def _beside(self, name: str, own: Sides) -> dict[str, Any]:
+        """What hypotheses may ask for, as functions: most modules need none of it."""
+        beside = Beside(self._runs[2], self._weights, self._config, self.order)
+        return {"inputs": lambda: beside.inputs(name, own.given["x"]),
+                "layer": lambda by, parts: beside.layer(name, by, parts),
+                "siblings": lambda: beside.siblings(name)}  # fmt: skip
 
     def _sides(self, run: Run, name: str) -> Sides | None:
         output = run.get(name, "out")
@@ -126,6 +140,7 @@ class Replay:
         found: dict[str, Any] = {"is_head": last in HEADS}
         if reading.family == "norm":
             found["is_qk"] = bool(re.match(r"[qk]_", last))
+            found["head_dim"] = head_width(text_config(self._config)) if found["is_qk"] else None
         if reading.family != "linear":
             return found
         config = text_config(self._config)
@@ -162,48 +177,19 @@ class Replay:
                 yield Reading("logits", {"of_x": factor, "logit_cap": cap}, {})
 
     def _around(self, module: Module) -> Around:
-        return Around(module.reading.spec, self._others(module), self._named(module))
-
-    def _others(self, module: Module) -> Callable[[int], Mapping[str, Any]]:
-        def other(by: int) -> Mapping[str, Any]:
-            found = _LAYER.search(module.name)
-            if found is None or int(found[1]) + by < 0:
-                raise KeyError("there is no such layer")
-            start, end = found.span(1)
-            name = f"{module.name[:start]}{int(found[1]) + by}{module.name[end:]}"
-            raw = self._weights.read(name)
-            if not raw:
-                raise KeyError(name)
-            given = readings(name, int(found[1]) + by, self._config, raw)
-            return next(each.weights for each in given
-                        if set(each.weights) == set(module.reading.weights))  # fmt: skip
-
-        def safe(by: int) -> Mapping[str, Any]:
-            try:
-                return other(by)
-            except (OSError, StopIteration) as problem:
-                raise ValueError(str(problem)) from problem
-
-        return safe
+        return Around(module.reading.spec, others(self._weights, self._config, module.name, module.reading),
+                      self._named(module))  # fmt: skip
 
     def _named(self, module: Module) -> Callable[[str], Any]:
         def named(name: str) -> Any:
             if name == "embedding":
                 found = [each for each in self._weights.like(".weight") if "embed" in each]
             else:
-                found = self._siblings(module.name)
+                found = siblings(self._weights, module.name)
             place = int(name.rpartition("-")[2]) if name != "embedding" else 0
             return self._weights.find(found[place]) if place < len(found) else None
 
         return named
-
-    def _siblings(self, name: str) -> list[str]:
-        """Weights of the same kind of module beside this one (norms: of the same layer)."""
-        parent = name.rpartition(".")[0]
-        shape = self._weights.shapes.get(f"{name}.weight")
-        return [each for each in self._weights.like(".weight")
-                if each.rpartition(".")[0].rpartition(".")[0] == parent
-                and each != f"{name}.weight" and self._weights.shapes[each] == shape]  # fmt: skip
 
     def joined(self) -> Iterator[Replayed]:
         """How modules are joined, and under which hypotheses where that fails."""

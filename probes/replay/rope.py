@@ -37,7 +37,7 @@ def _llama3(plain: Any, spec: Spec) -> tuple[Any, float]:
     """Long waves are stretched, short ones kept, and those between mixed."""
     factor, low, high = spec["rope_factor"], spec["low_freq_factor"], spec["high_freq_factor"]
     turns = spec["original_length"] * plain / (2 * math.pi)
-    share = np.clip((turns - low) / (high - low), 0, 1)
+    share = 1 - _ramp(1 - np.clip((turns - low) / (high - low), 0, 1), spec)
     return (1 - share) * plain / factor + share * plain, 1.0
 
 
@@ -53,8 +53,15 @@ def _yarn(plain: Any, spec: Spec) -> tuple[Any, float]:
     if spec.get("truncate", True):
         low, high = math.floor(low), math.ceil(high)
     low, high = max(low, 0), min(high, width - 1)
-    ramp = np.clip((np.arange(width // 2) - low) / max(high - low, 1e-3), 0, 1)
+    ramp = _ramp(np.clip((np.arange(width // 2) - low) / max(high - low, 1e-3), 0, 1), spec)
     return plain / factor * ramp + plain * (1 - ramp), _warmth(factor, spec)
+
+
+def _ramp(stretched: Any, spec: Spec) -> Any:
+    """The share of stretching for each pair of channels, and what a port may make of it."""
+    kinds = {"inverted": 1 - stretched, "none": 0 * stretched, "all": 0 * stretched + 1,
+             "step": np.rint(stretched)}  # fmt: skip
+    return kinds.get(str(spec.get("rope_ramp")), stretched)
 
 
 def _warmth(factor: float, spec: Spec) -> float:

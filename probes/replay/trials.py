@@ -7,13 +7,18 @@ input, and so does not count.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..shared import np
+from .finders import FINDERS, Given
 from .formulas import FORMULAS
-from .hypotheses import Hypothesis, Variant, all_hypotheses, variants
+from .hypotheses import Hypothesis, Variant, all_hypotheses, fits, variants
+from .phases import WHERE, Phase, error_within, limited
+from .remembered import Remembered
+from .row_orders import ROW_FINDERS
 from .spec import Reading
 from .weight_changes import Around
 
@@ -25,6 +30,12 @@ FLOOR = 5e-4
 TRIMMED = 0.2
 """Share of rows that a mixture of experts may route otherwise at ties."""
 GRID, STEPS = 25, 18
+"""Points of a grid, at least, and steps of the search around the best one."""
+POINTS = 3.2
+"""Points of a grid for each factor of e."""
+EXPLAINS = 1.8
+"""As in the rules: R from which on a hypothesis explains nothing."""
+FAILURES = (ValueError, IndexError, KeyError, ArithmeticError, TypeError)
 NEAR = 30.0
 """R from which on a hypothesis is not looked at more closely."""
 MOST_SENSITIVE = 50.0
@@ -39,11 +50,13 @@ class Sides(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """R of a module under a hypothesis, in the words of its entry."""
+    """R of a module under a hypothesis, in the words of its entry. It is ``limited`` if it explains
+    the module only where it is about a single phase."""
 
     hypothesis: Hypothesis
     r_ratio: float
     says: str
+    limited: bool = False
 
 
 class Module(NamedTuple):
@@ -57,15 +70,28 @@ class Module(NamedTuple):
     noise: float
     usual: float = 0.0
     whole: float = 0.0
+    phase: Phase | None = None
 
     def ratio(self, reading: Reading) -> float:
         """R under another reading; infinite where it cannot be computed."""
+        return self._tried(lambda: error(reading, self.target) / self.noise)
+
+    def within(self, reading: Reading) -> float:
+        """As :meth:`ratio`, of the phase in which the module fails."""
+        phase = self.phase
+        if phase is None:
+            return math.inf
+        one = limited(reading, self.reading, phase)
+        return self._tried(lambda: error_within(
+            computed(one, self.target.given), self.target.output, phase))  # fmt: skip
+
+    def _tried(self, measure: Callable[[], float]) -> float:
         try:
             with np.errstate(all="ignore"):
-                found = error(reading, self.target)
-        except (ValueError, IndexError, KeyError, ArithmeticError, TypeError):
+                found = measure()
+        except FAILURES:
             return math.inf
-        return found / self.noise if math.isfinite(found) else math.inf
+        return found if math.isfinite(found) else math.inf
 
     def alone(self) -> float:
         """R of the module as it should be. Where an earlier mistake makes what goes into it larger,
@@ -82,9 +108,16 @@ class Module(NamedTuple):
         return min(MOST_SENSITIVE, max(1.0, found, larger))
 
 
+def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
+    """What a module computes under a reading."""
+    if (other := reading.spec.get("other_input")) is not None:
+        given = {**given, "x": other}
+    return FORMULAS[reading.family](reading.spec, reading.weights, given)
+
+
 def error(reading: Reading, sides: Sides) -> float:
     """Norm of what a run has more or less than the formula."""
-    made = FORMULAS[reading.family](reading.spec, reading.weights, sides.given)
+    made = computed(reading, sides.given)
     off = (made.reshape(sides.output.shape) - sides.output).astype(np.float64)
     squares = (off * off).reshape(-1, off.shape[-1]).sum(axis=-1)
     if reading.family == "moe":
@@ -105,7 +138,7 @@ def choose(readings: Iterator[Reading], reference: Sides) -> Reading | None:
         try:
             with np.errstate(all="ignore"):
                 off = error(reading, reference) / whole if whole else math.inf
-        except (ValueError, IndexError, KeyError, ArithmeticError, TypeError):
+        except FAILURES:
             continue
         if off < best * (1 if chosen is None else 0.5):
             best, chosen = off, reading
@@ -116,24 +149,55 @@ def choose(readings: Iterator[Reading], reference: Sides) -> Reading | None:
 
 def try_all(module: Module, around: Around) -> list[Trial]:
     """R under every hypothesis that makes a difference, best first; one for each hypothesis."""
+    memory = Remembered((*module.reading.weights.values(), module.target.given.get("x")))
+    given = {**module.target.given, "memory": memory}
+    module = module._replace(target=module.target._replace(given=given))
     found = []
     for hypothesis in all_hypotheses():
-        tried = [_try(module, variant) for variant in variants(hypothesis, module.reading, around)]
+        every = itertools.chain(variants(hypothesis, module.reading, around),
+                                _looked_for(hypothesis, module))  # fmt: skip
+        tried = [trial for variant in every for trial in _try(module, variant)]
         if tried:
-            found.append(min(tried, key=lambda trial: trial.r_ratio))
+            found.append(min(tried, key=lambda trial: (trial.r_ratio, trial.limited)))
     # Sorting keeps the order of the file among those that are as good as equal.
     return sorted(found, key=lambda trial: round(trial.r_ratio, 1))
 
 
-def _try(module: Module, variant: Variant) -> Trial:
+def _looked_for(hypothesis: Hypothesis, module: Module) -> Iterator[Variant]:
+    """What the finder of a hypothesis proposes."""
+    if not hypothesis.find or not fits(hypothesis, module.reading):
+        return
+    rows = module.phase.rows if module.phase else slice(None)
+    one = Given(module.reading, module.target.given, module.target.output, rows)
+    find = FINDERS.get(hypothesis.find) or ROW_FINDERS[hypothesis.find]
+    try:
+        with np.errstate(all="ignore"):
+            for reading, words in find(one):
+                yield Variant(hypothesis, reading, None, words)
+    except (*FAILURES, np.linalg.LinAlgError):
+        return
+
+
+def _try(module: Module, variant: Variant) -> Iterator[Trial]:
+    """A hypothesis as it is, and in the failing phase alone if that is not enough."""
+    whole = _measured(module, variant, module.ratio)
+    yield whole
+    if module.phase is not None and not whole.r_ratio < EXPLAINS:
+        found = _measured(module, variant, module.within)
+        if found.r_ratio < min(whole.r_ratio, NEAR):
+            where = WHERE[module.phase.name]
+            yield found._replace(limited=True, says=f"{found.says}, {where}")
+
+
+def _measured(module: Module, variant: Variant, measure: Callable[[Reading], float]) -> Trial:
     new, reading = variant.new, variant.reading
     if variant.fit is not None:
         key, low, high = variant.fit
-        new = _fitted(lambda value: module.ratio(_with(reading, key, value)), float(variant.old),
+        new = _fitted(lambda value: measure(_with(reading, key, value)), float(variant.old),
                       low, high)  # fmt: skip
         reading = _with(reading, key, new)
     words = {"old": shown(variant.old), "new": shown(new)}
-    ratio = module.ratio(reading)
+    ratio = measure(reading)
     if ratio < NEAR:
         ratio /= module.more(reading)
     return Trial(variant.hypothesis, ratio, variant.hypothesis.says.format(**words))
@@ -144,13 +208,11 @@ def sensitivity(reading: Reading, given: Mapping[str, Any]) -> float:
     if reading.family in ("embedding", "rotary") or "x" not in given:
         return 0.0
     noise = np.random.default_rng(0).uniform(-JITTER, JITTER, given["x"].shape)
-    moved = {**given, "x": (given["x"] * (1 + noise)).astype(np.float32)}
-    formula = FORMULAS[reading.family]
+    moved = {**given, "x": (given["x"] * (1 + noise)).astype(np.float32), "memory": None}
     try:
         with np.errstate(all="ignore"):
-            off = formula(reading.spec, reading.weights, moved) - formula(
-                reading.spec, reading.weights, given)  # fmt: skip
-    except (ValueError, IndexError, KeyError, ArithmeticError, TypeError):
+            off = computed(reading, moved) - computed(reading, given)
+    except FAILURES:
         return 0.0
     squares = (off.astype(np.float64) ** 2).reshape(-1, off.shape[-1]).sum(axis=-1)
     found = math.sqrt(float(np.median(squares)))
@@ -164,8 +226,9 @@ def _with(reading: Reading, key: str, value: float) -> Reading:
 def _fitted(ratio: Callable[[float], float], old: float, low: float, high: float) -> float:
     """The value with the least R: the best of a grid, then golden sections around it."""
     start, end = math.log(low), math.log(high)
-    step = (end - start) / (GRID - 1)
-    best = min(range(GRID), key=lambda at: ratio(old * math.exp(start + at * step)))
+    points = max(GRID, round((end - start) * POINTS))
+    step = (end - start) / (points - 1)
+    best = min(range(points), key=lambda at: ratio(old * math.exp(start + at * step)))
     left, right = start + (best - 1) * step, start + (best + 1) * step
     share = (math.sqrt(5) - 1) / 2
     for _ in range(STEPS):

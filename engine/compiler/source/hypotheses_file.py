@@ -13,7 +13,7 @@ Family = Literal[
 ]
 Scalar = StrictBool | StrictInt | StrictFloat | StrictStr | None
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
-Bounds = Annotated[list[StrictInt | StrictFloat], Field(min_length=2, max_length=2)]
+Bounds = Annotated[list[StrictInt | StrictFloat], Field(min_length=2, max_length=3)]
 
 
 class ReplayHypothesis(Strict):
@@ -31,16 +31,20 @@ class ReplayHypothesis(Strict):
     set: dict[str, Scalar | list[Scalar]] = Field(
         {},
         description="Settings to other values. A list holds alternatives, a text behind '=' is an "
-        "expression over the settings.",
+        "expression over the settings, '=1 .. positions' whole numbers.",
     )
     weights: list[str] = Field(
         [],
-        description="Alternatives, each a sequence of weight changes with semicolons between them.",
+        description="Alternatives, each a sequence of weight changes with semicolons between them; "
+        "{a,b} stands for one text each.",
     )
     fit: dict[str, Bounds] = Field(
         {},
         description="Settings whose value is not known: the best one between these factors of the "
-        "old one is looked for.",
+        "old one is looked for (of the third number, where there is no old one).",
+    )
+    find: Name | None = Field(
+        None, description="A finder, which reads the change off the output of the target."
     )
     says: str = Field(description="What the report tells; {old} and {new} are values.")
 

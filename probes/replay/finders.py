@@ -1,0 +1,241 @@
+"""Looks for what a port did in what it gave, instead of trying one possibility after another.
+
+The output of a module is a sum over parts: of a projection over shards of its input, of attention
+over heads, of a mixture over experts. The factors of the parts in the output of the target, by
+least squares, tell which parts are lost, exchanged or taken from elsewhere. What is found is only
+a proposal: R decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..shared import np
+from .attention import mixed_heads
+from .feedforward import expert_inner, expert_output, inner, routed
+from .spec import Reading
+
+SHARDS = (2, 4, 8, 16)
+MOST_PARTS, MOST_ROWS, MOST_CHANNELS = 256, 512, 64
+NEAR = 0.25
+"""How far a factor may be from a whole number."""
+
+
+class Given(NamedTuple):
+    """A module as it should be, what goes into it, what came out, and the positions that fail."""
+
+    reading: Reading
+    given: Mapping[str, Any]
+    output: Any
+    rows: slice
+
+
+Found = Iterator[tuple[Reading, str]]
+Finder = Callable[[Given], Found]
+
+
+class Sums(NamedTuple):
+    """What the output projection of a module is given (rows, width), and its weight."""
+
+    inner: Any
+    key: str
+    target: Any
+
+
+def _sums(one: Given) -> Sums:
+    reading = one.reading
+    if reading.family == "attention":
+        mixed = mixed_heads(reading.spec, reading.weights, one.given)[:, :, one.rows]
+        part, values = "o", mixed.swapaxes(1, 2).reshape(-1, mixed.shape[1] * mixed.shape[3])
+    elif reading.family == "mlp":
+        found = inner(reading.spec, reading.weights, one.given["x"], one.given.get("memory"))
+        part, values = "down", found[:, one.rows]
+    else:
+        part, values = "own", one.given["x"][:, one.rows]
+    target = _flat(one)
+    if (bias := reading.weights.get(f"{part}.bias")) is not None:
+        target = target - bias
+    return Sums(values.reshape(len(target), -1), f"{part}.weight", target)
+
+
+def _flat(one: Given) -> Any:
+    return one.output[:, one.rows].reshape(-1, one.output.shape[-1])
+
+
+def _factors(parts: list[Any], target: Any) -> Any:
+    """Least squares over some rows and channels."""
+    channels = np.linspace(0, target.shape[1] - 1, min(MOST_CHANNELS, target.shape[1])).astype(int)
+    some = [part[:MOST_ROWS, channels].astype(np.float64).ravel() for part in parts]
+    wanted = target[:MOST_ROWS, channels].astype(np.float64).ravel()
+    return np.linalg.lstsq(np.stack(some, axis=1), wanted, rcond=None)[0]
+
+
+def _whole(factors: Any) -> Any | None:
+    """The whole numbers that factors are near to; None where they are not."""
+    rounded = np.rint(factors)
+    fits = np.isfinite(factors).all() and np.abs(factors - rounded).max() < NEAR
+    return rounded.astype(int) if fits and np.abs(rounded).max() <= 16 else None
+
+
+def _blocks(one: Given, count: int) -> tuple[Sums, Any] | None:
+    """Factors (count, count): of a shard of the input through the weight of another shard."""
+    sums = _sums(one)
+    weight = one.reading.weights[sums.key]
+    width = weight.shape[1]
+    if count < 2 or width % count or count * count > MOST_PARTS:
+        return None
+    if sums.inner.shape[0] * min(MOST_CHANNELS, len(weight)) < 2 * count * count:
+        return None
+    cut, through = np.split(sums.inner, count, axis=1), np.split(weight, count, axis=1)
+    factors = _whole(_factors([a @ c.T for a in cut for c in through], sums.target))
+    if factors is None or (factors.reshape(count, count) == np.eye(count)).all():
+        return None
+    return sums, factors.reshape(count, count)
+
+
+def _moved(one: Given, key: str, factors: Any) -> Reading:
+    """The weight as it must have been for these factors."""
+    through = np.split(one.reading.weights[key], len(factors), axis=1)
+    columns = [sum(np.float32(factor) * part for factor, part in zip(row, through, strict=True))
+               for row in factors]  # fmt: skip
+    weights = one.reading.weights | {key: np.concatenate(columns, axis=1)}
+    return one.reading._replace(weights=weights)
+
+
+def _ranks(one: Given) -> Found:
+    """Ranks of which the sum lacks the part, or has it more than once."""
+    for count in SHARDS:
+        found = _blocks(one, count)
+        if found and not (found[1] - np.diag(np.diag(found[1]))).any():
+            own = np.diag(found[1])
+            if len(set(own)) > 1:
+                lost = ", ".join(str(at) for at in np.flatnonzero(own == 0))
+                words = f"of {count} ranks, without {lost}" if lost else f"times {list(own)}"
+                yield _moved(one, found[0].key, found[1]), words
+                return
+
+
+def _order(counts: Callable[[Given], tuple[int, ...]]) -> Finder:
+    def find(one: Given) -> Found:
+        for count in counts(one):
+            found = _blocks(one, count)
+            if found and (found[1].sum(axis=0) == 1).all() and set(found[1].ravel()) == {0, 1}:
+                words = ", ".join(str(at) for at in found[1].argmax(axis=0))
+                yield _moved(one, found[0].key, found[1]), words
+                return
+
+    return find
+
+
+def _assigned(key: str, count: str, fits: Callable[[tuple[int, ...], int], bool]) -> Finder:
+    """Which head of keys and values (or of queries) each head has, in the setting ``key``."""
+
+    def find(one: Given) -> Found:
+        spec = one.reading.spec
+        heads, groups = int(spec["heads"]), int(spec[count])
+        if groups < 2 or heads * groups > MOST_PARTS:
+            return
+        through = np.split(one.reading.weights["o.weight"], heads, axis=1)
+        parts = []
+        for group in range(groups):
+            mixed = mixed_heads(spec | {key: (group,) * heads}, one.reading.weights, one.given)
+            mixed = mixed[:, :, one.rows].swapaxes(0, 1).reshape(heads, -1, mixed.shape[-1])
+            parts += [part @ weight.T for part, weight in zip(mixed, through, strict=True)]
+        factors = _factors(parts, _sums(one).target).reshape(groups, heads)
+        chosen = tuple(int(at) for at in factors.argmax(axis=0))
+        if fits(chosen, groups):
+            reading = one.reading._replace(spec=spec | {key: chosen})
+            yield reading, ", ".join(map(str, chosen))
+
+    return find
+
+
+def _is_order(chosen: tuple[int, ...], groups: int) -> bool:
+    """Whether groups only lie in another order."""
+    each = len(chosen) // groups
+    firsts = chosen[::each]
+    return len(set(firsts)) == groups and chosen == tuple(np.repeat(firsts, each))
+
+
+def _is_grouping(chosen: tuple[int, ...], groups: int) -> bool:
+    return groups < len(chosen) and not _is_order(chosen, groups)
+
+
+def _experts(one: Given) -> Found:
+    """Experts that are left out of the sum."""
+    given, outside, parts, used = _experts_around(one)
+    memory = one.given.get("memory")
+    for expert, row, share in routed(one.reading.spec, one.reading.weights, given):
+        part = np.zeros_like(outside)
+        part[row] = share * expert_output(
+            one.reading.spec, one.reading.weights, expert, given, row, memory
+        )
+        parts.append(part)
+        used.append(expert)
+    if not 1 < len(parts) <= MOST_PARTS:
+        return
+    factors = _factors(parts, outside)
+    kept = tuple(expert for expert, value in zip(used, factors, strict=True) if value > 0.5)
+    if 0 < len(kept) < len(used):
+        reading = one.reading._replace(spec=one.reading.spec | {"experts_kept": kept})
+        yield reading, ", ".join(map(str, kept[:16]))
+
+
+def _experts_around(one: Given) -> tuple[Any, Any, list[Any], list[int]]:
+    """Rows, what the routed experts make of them in the target, and two lists to fill."""
+    from .feedforward import moe
+
+    spec, weights = one.reading.spec, one.reading.weights
+    shared = moe(spec | {"experts_kept": ()}, weights, {"x": one.given["x"]})
+    rows = one.given["x"].reshape(-1, one.given["x"].shape[-1])
+    return rows, (one.output - shared).reshape(rows.shape), [], []
+
+
+def _experts_down(one: Given) -> Found:
+    """The output projections of experts in another order than the rest of them."""
+    weights, spec = one.reading.weights, one.reading.spec
+    rows, outside, parts, used = _experts_around(one)
+    down = weights["experts.down"]
+    if len(down) ** 2 > MOST_PARTS:
+        return
+    for expert, row, share in routed(spec, weights, rows):
+        made = expert_inner(spec, weights, expert, rows[row]) * share
+        for other in down:
+            parts.append(np.zeros_like(outside))
+            parts[-1][row] = made @ other.T
+        used.append(expert)
+    chosen = _factors(parts, outside).reshape(len(used), -1).argmax(axis=1)
+    order = np.arange(len(down))
+    order[used] = chosen
+    if (order == np.arange(len(down))).all():
+        return
+    words = ", ".join(map(str, order))
+    yield one.reading._replace(weights=weights | {"experts.down": down[order]}), words
+    if (bias := weights.get("experts.down_bias")) is not None:
+        changed = {"experts.down": down[order], "experts.down_bias": bias[order]}
+        yield one.reading._replace(weights=weights | changed), words
+
+
+def _inputs(one: Given) -> Found:
+    """Something else goes in: what another module gives or takes, or other positions and rows."""
+    for words, x in one.given["inputs"]():
+        yield one.reading._replace(spec=one.reading.spec | {"other_input": x}), words
+
+
+def _heads(one: Given) -> tuple[int, ...]:
+    return (int(one.reading.spec["heads"]),)
+
+
+FINDERS: dict[str, Finder] = {
+    "ranks": _ranks, "shards": _order(lambda one: SHARDS), "heads": _order(_heads),
+    "kv-grouping": _assigned("gqa", "kv_heads", _is_grouping),
+    "k-grouping": _assigned("gqa_k", "kv_heads", _is_grouping),
+    "v-grouping": _assigned("gqa_v", "kv_heads", _is_grouping),
+    "kv-order": _assigned("gqa", "kv_heads", _is_order),
+    "k-order": _assigned("gqa_k", "kv_heads", _is_order),
+    "v-order": _assigned("gqa_v", "kv_heads", _is_order),
+    "q-order": _assigned("q_order", "heads", lambda chosen, groups: True),
+    "experts": _experts, "experts-down": _experts_down, "inputs": _inputs,
+}  # fmt: skip
+"""By the names that ``find`` of a hypothesis has."""

@@ -1,0 +1,136 @@
+"""Which positions attention sees, what a port may do with its mask, and the softmax over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..shared import np
+from .rope import Spec
+
+HIDDEN = np.float32(-1e30)
+
+
+def masked(spec: Spec, weights: Mapping[str, Any], logits: Any) -> Any:
+    """Shares of the positions: the softmax of ``logits`` (..., rows, columns)."""
+    seen = _seen(spec, logits.shape[-1])
+    use = spec.get("mask_use", "added")
+    if use == "multiplied":  # by what should be added
+        return _softmax(spec, weights, logits * np.where(seen, np.float32(0), HIDDEN))
+    if use == "zeroed":
+        return _softmax(spec, weights, logits * seen)
+    if use == "after":
+        return _softmax(spec, weights, logits) * seen
+    hidden = -np.float32(spec["mask_value"]) if spec.get("mask_value") else HIDDEN
+    return _softmax(spec, weights, logits + np.where(seen, np.float32(0), hidden))
+
+
+def _seen(spec: Spec, positions: int) -> Any:
+    row, column = np.arange(positions)[:, None], np.arange(positions)[None]
+    seen = _KINDS[spec.get("mask", "causal")](row, column)
+    if window := spec.get("window"):
+        seen = seen & (column > row - int(window))
+    if chunk := spec.get("chunk"):
+        seen = seen & (column // int(chunk) == row // int(chunk))
+    if prefix := spec.get("prefix"):
+        seen = seen | ((column < int(prefix)) & (row < int(prefix)))
+    start = spec.get("decode_from")
+    if spec.get("mask_turned"):
+        end = positions if start is None else start
+        seen = seen.copy()
+        seen[:end, :end] = seen[:end, :end].T
+    if hidden := spec.get("hidden_first"):
+        seen = seen & ((column >= int(hidden)) | (row < int(hidden)))
+    if hidden := spec.get("hidden_last"):  # of those that a row sees
+        seen = seen & ((column <= row - int(hidden)) | (column == 0))
+    if start is not None:
+        seen = seen & _stored(spec, row, column, start)
+    return np.broadcast_to(seen, (positions, positions))
+
+
+_KINDS: dict[str, Callable[[Any, Any], Any]] = {
+    "causal": lambda row, column: column <= row,
+    "none": lambda row, column: column >= 0 * row,
+    "strict": lambda row, column: (column < row) | (column == 0) & (row == 0),
+    "strict-but-first": lambda row, column: (column < row) | (column == 0),
+    "one-ahead": lambda row, column: column <= row + 1,
+    "two-ahead": lambda row, column: column <= row + 2,
+    "reversed": lambda row, column: column >= row,
+    "inverted": lambda row, column: column > row,
+    "own": lambda row, column: column == row,
+}
+
+
+def _stored(spec: Spec, row: Any, column: Any, start: int) -> Any:
+    """What a step of decoding sees of the cache, which is everything unless something is wrong."""
+    decoding = row >= start
+    # The prompt was computed before what comes behind it, and each token before the next.
+    there = np.where(decoding, column <= row, column < start)
+    if length := spec.get("cache_length"):
+        there = there & (~decoding | (column > row - int(length)))
+    kept = _LOST.get(str(spec.get("cache")))
+    return there if kept is None else there & (~decoding | kept(row, column, start))
+
+
+_LOST: dict[str, Callable[[Any, Any, int], Any]] = {
+    "drops-prompt": lambda row, column, start: column >= start,
+    "drops-last": lambda row, column, start: column != row - 1,
+    "drops-first": lambda row, column, start: column != 0,
+    "drops-new": lambda row, column, start: (column < start) | (column == row),
+    "drops-own": lambda row, column, start: column != row,
+    "drops-own-and-new": lambda row, column, start: column < start,
+    "drops-all": lambda row, column, start: column == row,
+    # The new key takes the place of the last of the prompt.
+    "overwrites-last": lambda row, column, start: column != start - 1,
+    # New keys take the places of the first ones.
+    "overwrites-first": lambda row, column, start: (column >= start) | (column > row - start),
+    # Each new key takes the place of the one before it.
+    "keeps-one": lambda row, column, start: (column < start - 1) | (column == row),
+}
+
+
+def cached(spec: Spec, positions: int) -> Any:
+    """Which of the keys come from the cache (rows, columns), as far as ``cached_of`` says."""
+    start = int(spec["decode_from"])
+    row, column = np.arange(positions)[:, None], np.arange(positions)[None]
+    of = spec.get("cached_of", "past")
+    if of == "prompt":
+        return (row >= start) & (column < start)
+    if of == "new":
+        return (row >= start) & (column >= start) & (column < row)
+    if of == "all":
+        return (row >= start) & (column <= row)
+    return (row >= start) & (column < row)
+
+
+def _softmax(spec: Spec, weights: Mapping[str, Any], logits: Any) -> Any:
+    sinks = weights.get("sinks") if spec.get("sinks") else None
+    top = logits.max(axis=-1, keepdims=True)
+    if sinks is not None:
+        own = np.asarray(sinks, np.float32).reshape(1, -1, 1, 1)
+        own = _AS[spec.get("sinks_as", "logits")](own, spec)
+        top = np.maximum(top, own)
+    powers = np.exp(logits - top)
+    total = powers.sum(axis=-1, keepdims=True)
+    if sinks is not None:
+        total = total + np.exp(own - top)
+    if more := spec.get("softmax_plus"):
+        total = total + np.float32(more) * np.exp(-top)
+    return powers / total
+
+
+def _log(x: Any) -> Any:
+    return np.log(np.maximum(x, np.float32(1e-30)))
+
+
+_AS: dict[str, Callable[[Any, Spec], Any]] = {
+    "logits": lambda sinks, spec: sinks,
+    "exponentiated": lambda sinks, spec: np.exp(sinks),
+    "logarithm": lambda sinks, spec: _log(sinks),
+    "powers": lambda sinks, spec: _log(np.abs(sinks)),
+    "negative": lambda sinks, spec: -sinks,
+    "scaled": lambda sinks, spec: sinks * np.float32(spec["scale"]),
+    "unscaled": lambda sinks, spec: sinks / np.float32(spec["scale"]),
+    "mean": lambda sinks, spec: np.broadcast_to(sinks.mean(), sinks.shape),
+    "largest": lambda sinks, spec: np.broadcast_to(sinks.max(), sinks.shape),
+}

@@ -1,0 +1,50 @@
+"""What may have happened to keys or values in the cache, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..shared import np
+from ..weights.number_formats import through
+
+
+def slots(how: str, part: Any) -> Any:
+    """``part`` (batches, heads, positions, channels) as the cache gives it back."""
+    name, _, word = how.partition(" ")
+    return _CHANGES[name](part, word)
+
+
+def _row(part: Any, word: str) -> Any:
+    if len(part) < 2:
+        raise ValueError("there is no other row")
+    return np.repeat(part[int(word) : int(word) + 1], len(part), axis=0)
+
+
+def _rows(part: Any, word: str) -> Any:
+    if len(part) < 2:
+        raise ValueError("there is no other row")
+    return part[::-1] if word == "reversed" else np.roll(part, int(word), axis=0)
+
+
+def _moved(part: Any, word: str) -> Any:
+    """Each key lies ``word`` slots behind its own; nothing was written before the first."""
+    by = int(word)
+    found = np.zeros_like(part)
+    if by > 0:
+        found[:, :, by:] = part[:, :, :-by]
+    else:
+        found[:, :, :by] = part[:, :, -by:]
+    return found
+
+
+def _rounded(part: Any, word: str) -> Any:
+    return through(np.ascontiguousarray(part), word)
+
+
+_CHANGES: dict[str, Callable[[Any, str], Any]] = {
+    "row": _row, "rows": _rows, "slots": _moved, "rounded": _rounded,
+    "zero": lambda part, word: np.zeros_like(part),
+    "heads": lambda part, word: np.roll(part, int(word), axis=1),
+    "positions": lambda part, word: np.roll(part, int(word), axis=2),
+}  # fmt: skip
