@@ -8,21 +8,32 @@ from typing import Any
 from ..shared import np
 from .rope import Spec
 
-HIDDEN = np.float32(-1e30)
+HIDDEN = -1e30
 
 
 def masked(spec: Spec, weights: Mapping[str, Any], logits: Any) -> Any:
     """Shares of the positions: the softmax of ``logits`` (..., rows, columns)."""
-    seen = _seen(spec, logits.shape[-1])
+    there = _there(spec, logits.shape[-1])
+    seen = _seen(spec, logits.shape[-1]) & there
     use = spec.get("mask_use", "added")
     if use == "multiplied":  # by what should be added
-        return _softmax(spec, weights, logits * np.where(seen, np.float32(0), HIDDEN))
-    if use == "zeroed":
-        return _softmax(spec, weights, logits * seen)
-    if use == "after":
-        return _softmax(spec, weights, logits) * seen
-    hidden = -np.float32(spec["mask_value"]) if spec.get("mask_value") else HIDDEN
-    return _softmax(spec, weights, logits + np.where(seen, np.float32(0), hidden))
+        logits = logits * np.where(seen, 0, HIDDEN).astype(np.float32)
+    elif use == "zeroed":
+        logits = logits * seen
+    elif use == "added":
+        weak = spec.get("mask_value")
+        logits = logits + np.where(seen, 0, -weak if weak else HIDDEN).astype(np.float32)
+    shares = _softmax(spec, weights, np.where(there, logits, np.float32(HIDDEN)))
+    return shares * seen if use == "after" else shares
+
+
+def _there(spec: Spec, positions: int) -> Any:
+    """The prompt was computed before what comes behind it, and each token before the next."""
+    start = spec.get("decode_from")
+    if start is None:
+        return np.ones((positions, positions), bool)
+    row, column = np.arange(positions)[:, None], np.arange(positions)[None]
+    return np.where(row >= start, column <= row, column < start)
 
 
 def _seen(spec: Spec, positions: int) -> Any:
@@ -64,8 +75,7 @@ _KINDS: dict[str, Callable[[Any, Any], Any]] = {
 def _stored(spec: Spec, row: Any, column: Any, start: int) -> Any:
     """What a step of decoding sees of the cache, which is everything unless something is wrong."""
     decoding = row >= start
-    # The prompt was computed before what comes behind it, and each token before the next.
-    there = np.where(decoding, column <= row, column < start)
+    there = column >= 0 * row
     if length := spec.get("cache_length"):
         there = there & (~decoding | (column > row - int(length)))
     kept = _LOST.get(str(spec.get("cache")))

@@ -100,6 +100,9 @@ class Replay:
             spec["decode_from"] = self._decode_from
         if reading.family in ("attention", "rotary"):
             spec["positions"] = sides[0].output.shape[-2]
+            spec["prefill"] = self._decode_from or spec["positions"]
+        if reading.family == "attention":
+            spec["table_seen"] = any("rotary" in each for each in self.order)
         reading = reading._replace(spec=spec)
         if self.wrong_table and reading.family == "attention":
             sides = [

@@ -215,7 +215,9 @@ def sensitivity(reading: Reading, given: Mapping[str, Any]) -> float:
     except FAILURES:
         return 0.0
     squares = (off.astype(np.float64) ** 2).reshape(-1, off.shape[-1]).sum(axis=-1)
-    found = math.sqrt(float(np.median(squares)))
+    # Where the softmax is all but hard, a few rows move much, and the rest not at all.
+    middle = np.mean if reading.family == "attention" else np.median
+    found = math.sqrt(float(middle(squares)))
     return found if math.isfinite(found) else 0.0
 
 
