@@ -13,6 +13,8 @@ SHOWN = 8
 """Hypotheses of a module that become facts."""
 EXPLAINS = 1.8
 """As in the rules: R from which on a hypothesis explains nothing."""
+CLEAR = 10.0
+"""R of a module from which on it is no chance that a known value explains it."""
 LARGEST = 1e9
 LEAD = 1_000.0
 LEAST = 0.05
@@ -36,7 +38,7 @@ def add_replayed(collector: Collector, found: Sequence[Replayed], place: str) ->
                 continue
             told.add(cause)
         for rank, trial in enumerate(best_of, 1):
-            rival = rival_of(trial, one.trials)
+            rival = rival_of(trial, one.trials, one.r_ratio)
             collector.add(
                 "replay_hypothesis", place, component=one.name, hypothesis=trial.hypothesis.id,
                 cause=trial.hypothesis.cause, rank=rank, plain_ratio=_finite(one.r_ratio),
@@ -59,12 +61,14 @@ def shown(one: Replayed) -> Iterator[Trial]:
             yield trial
 
 
-def rival_of(trial: Trial, trials: Sequence[Trial]) -> Trial | None:
+def rival_of(trial: Trial, trials: Sequence[Trial], plain: float) -> Trial | None:
     """The best trial of another cause. One that may choose a value freely is no rival of one that
-    has none to choose, and one that needs to be limited to a phase none of one that needs not."""
+    has none to choose, unless there is little to explain (``plain``); and one that needs to be
+    limited to a phase none of one that needs not."""
+    little = plain < CLEAR
     return next((other for other in trials if other.hypothesis.cause != trial.hypothesis.cause
-                 and not (other.hypothesis.free and not trial.hypothesis.free)
-                 and not (other.limited and not trial.limited)), None)  # fmt: skip
+                 and (little or trial.hypothesis.free or not other.hypothesis.free)
+                 and (trial.limited or not other.limited)), None)  # fmt: skip
 
 
 def around(one: Replayed, found: Sequence[Replayed]) -> bool:

@@ -12,23 +12,27 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..shared import np
-from .attention import mixed_heads
-from .feedforward import expert_inner, expert_output, inner, routed
+from .formula.attention import mixed_heads
+from .formula.feedforward import expert_inner, expert_output, inner, moe, routed
 from .spec import Reading
 
 SHARDS = (2, 4, 8, 16)
-MOST_PARTS, MOST_ROWS, MOST_CHANNELS = 256, 512, 64
+MOST_PARTS, MOST_ROWS = 256, 512
+LEAST_EQUATIONS, EQUATIONS = 2_048, 16
+"""At least, and for each unknown."""
 NEAR = 0.25
 """How far a factor may be from a whole number."""
 
 
 class Given(NamedTuple):
-    """A module as it should be, what goes into it, what came out, and the positions that fail."""
+    """A module as it should be, what goes into it, what came out, the positions that fail, and
+    what finders have solved for it."""
 
     reading: Reading
     given: Mapping[str, Any]
     output: Any
     rows: slice
+    solved: dict[int, tuple[Any, Any] | None]
 
 
 Found = Iterator[tuple[Reading, str]]
@@ -64,11 +68,15 @@ def _flat(one: Given) -> Any:
 
 
 def _factors(parts: list[Any], target: Any) -> Any:
-    """Least squares over some rows and channels."""
-    channels = np.linspace(0, target.shape[1] - 1, min(MOST_CHANNELS, target.shape[1])).astype(int)
-    some = [part[:MOST_ROWS, channels].astype(np.float64).ravel() for part in parts]
-    wanted = target[:MOST_ROWS, channels].astype(np.float64).ravel()
-    return np.linalg.lstsq(np.stack(some, axis=1), wanted, rcond=None)[0]
+    """Least squares over some rows and channels, by the normal equations: there are few parts."""
+    wanted = max(LEAST_EQUATIONS, EQUATIONS * len(parts))
+    rows = target[:MOST_ROWS]
+    count = min(target.shape[1], max(8, -(-wanted // len(rows))))
+    channels = np.linspace(0, target.shape[1] - 1, count).astype(int)
+    some = np.stack([part[:MOST_ROWS, channels].ravel() for part in parts]).astype(np.float64)
+    squares = some @ some.T
+    ridge = 1e-9 * np.trace(squares) / len(parts) * np.eye(len(parts))
+    return np.linalg.solve(squares + ridge, some @ rows[:, channels].ravel().astype(np.float64))
 
 
 def _whole(factors: Any) -> Any | None:
@@ -79,13 +87,20 @@ def _whole(factors: Any) -> Any | None:
 
 
 def _blocks(one: Given, count: int) -> tuple[Sums, Any] | None:
+    """As :func:`_solved`, once for all finders."""
+    if count not in one.solved:
+        one.solved[count] = _solved(one, count)
+    return one.solved[count]
+
+
+def _solved(one: Given, count: int) -> tuple[Sums, Any] | None:
     """Factors (count, count): of a shard of the input through the weight of another shard."""
     sums = _sums(one)
     weight = one.reading.weights[sums.key]
     width = weight.shape[1]
     if count < 2 or width % count or count * count > MOST_PARTS:
         return None
-    if sums.inner.shape[0] * min(MOST_CHANNELS, len(weight)) < 2 * count * count:
+    if sums.inner.shape[0] * len(weight) < 2 * count * count:
         return None
     cut, through = np.split(sums.inner, count, axis=1), np.split(weight, count, axis=1)
     factors = _whole(_factors([a @ c.T for a in cut for c in through], sums.target))
@@ -177,15 +192,25 @@ def _experts(one: Given) -> Found:
         return
     factors = _factors(parts, outside)
     kept = tuple(expert for expert, value in zip(used, factors, strict=True) if value > 0.5)
-    if 0 < len(kept) < len(used):
+    count = len(one.reading.weights["experts.down"])
+    if 0 < len(kept) < len(used) and _by_ranks(set(kept), used, count):
         reading = one.reading._replace(spec=one.reading.spec | {"experts_kept": kept})
         yield reading, ", ".join(map(str, kept[:16]))
 
 
+def _by_ranks(kept: set[int], used: list[int], count: int) -> bool:
+    """Whether ranks of several experts each are there or lost as a whole, or a rank of one is."""
+    if len(kept) == 1 or len(used) - len(kept) == 1:
+        return True
+    sizes = [count // ranks for ranks in SHARDS if count % ranks == 0 and count // ranks > 1]
+    parts = [lambda expert, size=size: expert // size for size in sizes]
+    parts += [lambda expert, size=size: expert % (count // size) for size in sizes]
+    return any(not {part(each) for each in kept} & {part(each) for each in used if each not in kept}
+               for part in parts)  # fmt: skip
+
+
 def _experts_around(one: Given) -> tuple[Any, Any, list[Any], list[int]]:
     """Rows, what the routed experts make of them in the target, and two lists to fill."""
-    from .feedforward import moe
-
     spec, weights = one.reading.spec, one.reading.weights
     shared = moe(spec | {"experts_kept": ()}, weights, {"x": one.given["x"]})
     rows = one.given["x"].reshape(-1, one.given["x"].shape[-1])
@@ -208,7 +233,7 @@ def _experts_down(one: Given) -> Found:
     chosen = _factors(parts, outside).reshape(len(used), -1).argmax(axis=1)
     order = np.arange(len(down))
     order[used] = chosen
-    if (order == np.arange(len(down))).all():
+    if len(set(chosen)) < len(used) or (chosen == np.array(used)).all():
         return
     words = ", ".join(map(str, order))
     yield one.reading._replace(weights=weights | {"experts.down": down[order]}), words

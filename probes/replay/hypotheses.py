@@ -140,7 +140,9 @@ def _choices(value: Any, spec: Mapping[str, Any]) -> list[Any]:
     if not isinstance(value, str) or " .. " not in value:
         return [value]
     try:
-        low, high = (int(value_of(f"={part.removeprefix('=')}", spec)) for part in value.split(" .. "))
+        low, high = (
+            int(value_of(f"={part.removeprefix('=')}", spec)) for part in value.split(" .. ")
+        )
     except (NoValueError, ValueError):
         return []
     if high - low <= MOST_NUMBERS:

@@ -23,7 +23,8 @@ def tried(
     noise = max(error(joint.reading, sides[0]), FLOOR * size(sides[0]))
     if not noise:
         return None
-    noise *= max(1.0, size(sides[1]) / (size(sides[0]) or 1.0))  # rounding grows with what is rounded
+    # Rounding grows with what is rounded.
+    noise *= max(1.0, size(sides[1]) / size(sides[0]) if size(sides[0]) else 1.0)
     ratio = error(joint.reading, sides[1]) / noise
     if ratio < limit:
         return ratio, ()

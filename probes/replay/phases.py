@@ -20,7 +20,9 @@ class Phase(NamedTuple):
     noise: float
 
 
-def failing_phase(reading: Reading, reference: Any, target: Any, limit: float) -> Phase | None:
+def failing_phase(
+    reading: Reading, reference: tuple[Any, Any], target: tuple[Any, Any], limit: float
+) -> Phase | None:
     """The phase in which a module fails, if it fails in one only. ``reference`` and ``target`` are
     pairs: what is computed, and what was captured."""
     start = reading.spec.get("decode_from")
@@ -32,7 +34,9 @@ def failing_phase(reading: Reading, reference: Any, target: Any, limit: float) -
     phases = {"prefill": slice(None, start), "decode": slice(start, None)}
     found = []
     for name, rows in phases.items():
-        noise = max(_off(*reference, rows), FLOOR * _norm(reference[1][:, rows]), 1e-20)
+        noise = max(
+            _off(reference[0], reference[1], rows), FLOOR * _norm(reference[1][:, rows]), 1e-20
+        )
         found.append((_off(made, output, rows) / noise, Phase(name, rows, noise)))
     failing = [phase for ratio, phase in found if not ratio < limit]
     return failing[0] if len(failing) == 1 else None

@@ -111,6 +111,8 @@ class Replay:
         noise = max(error(reading, sides[1]), FLOOR * size(sides[1]), 1e-20)
         pairs = [(computed(reading, each.given), each.output) for each in sides[1:]]
         phase = failing_phase(reading, pairs[0], pairs[1], FAILS)
+        late = phase.name == "decode" if phase else reading.family == "rotary"
+        spec["decoding"] = late and bool(self._decode_from)
         target = sides[2]._replace(given={**sides[2].given, **self._beside(name, sides[2])})
         return Module(
             name, reading, target, noise, sensitivity(reading, sides[1].given), size(sides[1]),
@@ -180,8 +182,8 @@ class Replay:
                 yield Reading("logits", {"of_x": factor, "logit_cap": cap}, {})
 
     def _around(self, module: Module) -> Around:
-        return Around(module.reading.spec, others(self._weights, self._config, module.name, module.reading),
-                      self._named(module))  # fmt: skip
+        there = others(self._weights, self._config, module.name, module.reading)
+        return Around(module.reading.spec, there, self._named(module))
 
     def _named(self, module: Module) -> Callable[[str], Any]:
         def named(name: str) -> Any:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from ..shared import np
 from .finders import FINDERS, Given
-from .formulas import FORMULAS
+from .formula.formulas import FORMULAS
+from .formula.remembered import Remembered
 from .hypotheses import Hypothesis, Variant, all_hypotheses, fits, variants
 from .phases import WHERE, Phase, error_within, limited
-from .remembered import Remembered
 from .row_orders import ROW_FINDERS
 from .spec import Reading
 from .weight_changes import Around
@@ -152,10 +152,12 @@ def try_all(module: Module, around: Around) -> list[Trial]:
     memory = Remembered((*module.reading.weights.values(), module.target.given.get("x")))
     given = {**module.target.given, "memory": memory}
     module = module._replace(target=module.target._replace(given=given))
+    rows = module.phase.rows if module.phase else slice(None)
+    one = Given(module.reading, given, module.target.output, rows, {})
     found = []
     for hypothesis in all_hypotheses():
         every = itertools.chain(variants(hypothesis, module.reading, around),
-                                _looked_for(hypothesis, module))  # fmt: skip
+                                _looked_for(hypothesis, one))  # fmt: skip
         tried = [trial for variant in every for trial in _try(module, variant)]
         if tried:
             found.append(min(tried, key=lambda trial: (trial.r_ratio, trial.limited)))
@@ -163,12 +165,10 @@ def try_all(module: Module, around: Around) -> list[Trial]:
     return sorted(found, key=lambda trial: round(trial.r_ratio, 1))
 
 
-def _looked_for(hypothesis: Hypothesis, module: Module) -> Iterator[Variant]:
+def _looked_for(hypothesis: Hypothesis, one: Given) -> Iterator[Variant]:
     """What the finder of a hypothesis proposes."""
-    if not hypothesis.find or not fits(hypothesis, module.reading):
+    if not hypothesis.find or not fits(hypothesis, one.reading):
         return
-    rows = module.phase.rows if module.phase else slice(None)
-    one = Given(module.reading, module.target.given, module.target.output, rows)
     find = FINDERS.get(hypothesis.find) or ROW_FINDERS[hypothesis.find]
     try:
         with np.errstate(all="ignore"):

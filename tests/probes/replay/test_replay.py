@@ -9,7 +9,7 @@ from modelmedic.authoring.port_hypotheses import FILE, shape_problems
 from modelmedic.interfaces.cli.inspection import gather
 from modelmedic.probes.replay.arithmetic import NoValueError, value_of
 from modelmedic.probes.replay.finders import FINDERS
-from modelmedic.probes.replay.formulas import FORMULAS
+from modelmedic.probes.replay.formula.formulas import FORMULAS
 from modelmedic.probes.replay.hypotheses import all_hypotheses
 from modelmedic.probes.replay.row_orders import ROW_FINDERS
 from modelmedic.probes.replay.weight_changes import CHANGES

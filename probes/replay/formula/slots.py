@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..shared import np
-from ..weights.number_formats import through
+from ...shared import np
+from ...weights.number_formats import through
 
 
 def slots(how: str, part: Any) -> Any:

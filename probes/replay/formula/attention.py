@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...shared import np
 from .basics import capped, linear, normalise
 from .masking import cached, masked
 from .remembered import Remembered
@@ -44,7 +44,7 @@ def mixed_heads(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     """What the heads give (batches, heads, positions, channels), before they are joined."""
     found = _projected(spec, weights, given)
     if (before := spec.get("prompt")) is not None:  # the prompt was computed as it should be
-        found = _pasted(_projected(*before, given), found, int(spec["decode_from"]))
+        found = _pasted(_projected(before[0], before[1], given), found, int(spec["decode_from"]))
     if order := spec.get("q_order"):
         found = found._replace(q=found.q[:, list(order)], plain_q=found.plain_q[:, list(order)])
     groups = found.q.shape[1] // found.k.shape[1]
@@ -90,7 +90,8 @@ def _cache(
     if not how:
         return None
     if isinstance(how, int):  # of another layer
-        other = _projected(spec, *given["layer"](how, set(weights)))
+        there, x = given["layer"](how, set(weights))
+        other = _projected(spec, there, x)
         return own.q, other.k, other.v
     q, k, v = own.q, own.k, own.v
     if how == "unturned":

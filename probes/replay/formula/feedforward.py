@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..shared import np
+from ...shared import np
 from .basics import Weights, activate, linear
 from .remembered import Remembered
 from .rope import Spec
-
 
 _GLU = ("act", "act_place", "glu_limit", "glu_product", "glu_sum", "gate_scale", "glu_alpha",
         "up_offset")  # fmt: skip

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..shared import np
-from ..tensors.relations import ACTIVATIONS
+from ...shared import np
+from ...tensors.relations import ACTIVATIONS
 from .remembered import Remembered
 from .rope import Spec, angles
 
@@ -49,8 +49,7 @@ def _plain(spec: Spec, x: Any, axes: Any) -> Any:
         x = x - x.mean(axis=axes, keepdims=True)
     mean = (x * x).mean(axis=axes, keepdims=True)
     kinds = {"sum": lambda: (x * x).sum(axis=axes, keepdims=True),
-             "largest": lambda: np.abs(x).max(axis=axes, keepdims=True) ** 2,
-             "unbiased": lambda: mean * (x.shape[-1] / (x.shape[-1] - 1))}  # fmt: skip
+             "largest": lambda: np.abs(x).max(axis=axes, keepdims=True) ** 2}  # fmt: skip
     power = kinds.get(spec.get("norm_mean", "mean"), lambda: mean)()
     if spec.get("norm_kind") == "mean-only":
         return x - x.mean(axis=axes, keepdims=True)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..shared import np
-from ..weights.number_formats import through
+from ...shared import np
+from ...weights.number_formats import through
 
 Spec = Mapping[str, Any]
 

@@ -1,0 +1,144 @@
+"""What hypotheses and finders read off one module whose output was changed in one way."""
+
+import pytest
+
+from modelmedic.probes.replay.emission import rival_of, shown
+from modelmedic.probes.replay.formula.formulas import FORMULAS
+from modelmedic.probes.replay.phases import failing_phase
+from modelmedic.probes.replay.replaying import Replayed
+from modelmedic.probes.replay.spec import Reading
+from modelmedic.probes.replay.trials import Module, Sides, try_all
+from modelmedic.probes.replay.weight_changes import Around
+
+np = pytest.importorskip("numpy")
+
+WIDTH, HEADS, GROUPS, CHANNELS, PROMPT, ALL = 32, 4, 2, 8, 16, 20
+ATTENTION = {"heads": HEADS, "kv_heads": GROUPS, "head_dim": CHANNELS, "scale": CHANNELS**-0.5,
+             "rope": True, "theta": 1e4, "rotary_dim": CHANNELS, "mask": "causal", "gqa": "repeat",
+             "window": None, "softcap": None, "qk_norm": "none", "hidden": WIDTH,
+             "decode_from": PROMPT, "positions": ALL, "prefill": PROMPT}  # fmt: skip
+MOE = {"act": "silu", "gated": True, "top_k": 2, "score": "softmax", "normalised": True}
+
+
+def weights(**shapes):
+    random = np.random.default_rng(5)
+    return {name.replace("__", "."): random.normal(size=shape).astype(np.float32) / shape[-1] ** 0.5
+            for name, shape in shapes.items()}  # fmt: skip
+
+
+PARTS = weights(q__weight=(32, 32), k__weight=(16, 32), v__weight=(16, 32), o__weight=(32, 32))
+MLP = weights(gate__weight=(48, 32), up__weight=(48, 32), down__weight=(32, 48))
+EXPERTS = weights(router__weight=(8, 32), experts__gate=(8, 16, 32), experts__up=(8, 16, 32),
+                  experts__down=(8, 32, 16))  # fmt: skip
+OWN = weights(own__weight=(32, 32))
+
+
+def named(family, spec, parts, *, change=(), changed=(), between=None, **given):
+    """The firm cause, or the two that cannot be told apart, of a module that was changed."""
+    random = np.random.default_rng(7)
+    x = random.normal(size=(2, ALL, WIDTH)).astype(np.float32) * 1.5
+    reading = Reading(family, dict(spec), parts)
+    broken = Reading(family, {**spec, **dict(change)}, {**parts, **dict(changed)})
+    right = FORMULAS[family](reading.spec, parts, {"x": x})
+    output = FORMULAS[family](broken.spec, broken.weights, {"x": x, **given})
+    if between is not None:
+        output[:, between] = right[:, between]
+
+    def noisy(values):
+        return values * (1 + np.float32(0.002) * random.normal(size=values.shape)).astype("f4")
+
+    output, low = noisy(output), noisy(right)
+    phase = failing_phase(reading, (right, low), (right, output), 3.0)
+    late = phase is not None and phase.name == "decode"
+    reading = reading._replace(spec=reading.spec | {"decoding": late})
+    noise = float(np.linalg.norm(low - right))
+    sides = Sides({"x": x, "inputs": lambda: [], "siblings": list, **given}, output)
+    module = Module("layers.1.m", reading, sides, noise, phase=phase)
+    around = Around(reading.spec, lambda by: {}, lambda name: None)
+    found = Replayed("layers.1.m", family, module.ratio(reading), tuple(try_all(module, around)))
+    assert found.fails
+    best = next(shown(found))
+    rival = rival_of(best, found.trials, found.r_ratio)
+    assert best.r_ratio < 1.8, found.trials[:3]
+    causes = {best.hypothesis.cause}
+    return causes | ({rival.hypothesis.cause} if rival.r_ratio < 2 * best.r_ratio else set())
+
+
+@pytest.mark.parametrize(("change", "cause"), [
+    ({"gqa": (1, 0, 0, 1)}, "gqa-grouping-wrong"), ({"gqa_v": (0, 1, 1, 1)}, "gqa-grouping-wrong"),
+    ({"q_order": (2, 0, 3, 1)}, "head-order-wrong"),
+    ({"head_order": (3, 1, 0, 2)}, "head-order-wrong"),
+    ({"scale": CHANNELS**0.5 / 9}, "attention-scale-wrong"),
+    ({"mask_use": "zeroed"}, "wrong-masking"), ({"mask_turned": True}, "wrong-masking"),
+    ({"prefix": 11}, "wrong-masking"), ({"mask_value": 3.0}, "wrong-masking"),
+    ({"window": 7}, "attention-window-wrong"), ({"cache_length": 6}, "kv-cache-wrong"),
+    ({"cached": "rows reversed"}, "kv-cache-wrong"), ({"cached": "slots 1"}, "kv-cache-wrong"),
+    ({"cached": "unturned"}, "kv-cache-wrong"),
+    ({"decode_offset": -PROMPT}, "rope-positions-wrong"),
+    ({"softmax_plus": 5.0}, "wrong-masking"),
+])  # fmt: skip
+def test_attention(change, cause):
+    assert named("attention", ATTENTION, PARTS, change=change) == {cause}
+
+
+def test_what_only_decoding_does_is_named_though_the_prefill_is_right():
+    spec = ATTENTION | {"window": 6}
+    change, prompt = {"window": None}, slice(None, PROMPT)
+    assert named("attention", spec, PARTS, change=change, between=prompt) == {
+        "attention-window-wrong"
+    }
+
+
+def test_the_cache_of_another_layer_is_told_from_its_input():
+    other = weights(q__weight=(32, 32), k__weight=(16, 32), v__weight=(16, 32), o__weight=(32, 32))
+    other = {name: values[::-1].copy() for name, values in other.items()}
+    x = np.random.default_rng(9).normal(size=(2, ALL, WIDTH)).astype(np.float32)
+    found = named("attention", ATTENTION, PARTS, change={"cached": -1},
+                  layer=lambda by, parts: (other, {"x": x}))  # fmt: skip
+    assert found == {"kv-cache-wrong"}
+
+
+def lost(matrix, *columns):
+    matrix = matrix.copy()
+    for at in columns:
+        matrix[:, at] = 0
+    return matrix
+
+
+@pytest.mark.parametrize("columns", [(slice(36, 48),), (slice(0, 6), slice(18, 24))])
+def test_ranks_that_are_lost(columns):
+    changed = {"down.weight": lost(MLP["down.weight"], *columns)}
+    found = named("mlp", {"act": "silu", "gated": True}, MLP, changed=changed)
+    assert found == {"tp-reduction-missing"}
+
+
+def test_shards_of_the_gate_that_no_list_names():
+    order = [2, 0, 3, 1]
+    moved = np.concatenate([np.split(MLP["down.weight"], 4, axis=1)[at] for at in order], axis=1)
+    found = named("mlp", {"act": "silu", "gated": True}, MLP, changed={"down.weight": moved})
+    assert found == {"shard-order-wrong"}
+
+
+@pytest.mark.parametrize(("change", "changed", "cause"), [
+    ({"experts_kept": (0, 1, 4, 5)}, {}, "tp-reduction-missing"),
+    ({}, {"experts.down": EXPERTS["experts.down"][[3, 0, 2, 1, 7, 4, 6, 5]]}, "expert-order-wrong"),
+])  # fmt: skip
+def test_experts(change, changed, cause):
+    assert named("moe", MOE, EXPERTS, change=change, changed=changed) == {cause}
+
+
+@pytest.mark.parametrize(("order", "tags", "cause"), [
+    ([*range(16, 24), *range(8), *range(24, 32), *range(8, 16)],
+     {"head_dim": 8, "heads": 4, "kv_heads": 4}, "head-order-wrong"),
+    (np.random.default_rng(1).permutation(32), {"is_plain": True}, "weight-layout-mismatch"),
+    (np.random.default_rng(1).permutation(32), {"is_router": True}, "expert-order-wrong"),
+])  # fmt: skip
+def test_rows_in_any_order(order, tags, cause):
+    changed = {"own.weight": OWN["own.weight"][order]}
+    assert named("linear", tags, OWN, changed=changed) == {cause}
+
+
+def test_equal_from_outside_is_said_of_both():
+    spec = ATTENTION | {"rope_type": "yarn", "rope_factor": 8.0, "original_length": 16}
+    found = named("attention", spec, PARTS, change={"attention_factor": 1.7})
+    assert found == {"attention-scale-wrong", "rope-attention-factor-wrong"}
