@@ -202,11 +202,15 @@ def _by_ranks(kept: set[int], used: list[int], count: int) -> bool:
     """Whether ranks of several experts each are there or lost as a whole, or a rank of one is."""
     if len(kept) == 1 or len(used) - len(kept) == 1:
         return True
-    sizes = [count // ranks for ranks in SHARDS if count % ranks == 0 and count // ranks > 1]
-    parts = [lambda expert, size=size: expert // size for size in sizes]
-    parts += [lambda expert, size=size: expert % (count // size) for size in sizes]
-    return any(not {part(each) for each in kept} & {part(each) for each in used if each not in kept}
-               for part in parts)  # fmt: skip
+    lost = [expert for expert in used if expert not in kept]
+    for size in (count // ranks for ranks in SHARDS if count % ranks == 0):
+        if size < 2:
+            continue
+        together = {at // size for at in kept} & {at // size for at in lost}
+        in_turn = {at % (count // size) for at in kept} & {at % (count // size) for at in lost}
+        if not together or not in_turn:
+            return True
+    return False
 
 
 def _experts_around(one: Given) -> tuple[Any, Any, list[Any], list[int]]:

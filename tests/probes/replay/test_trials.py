@@ -59,6 +59,7 @@ def named(family, spec, parts, *, change=(), changed=(), between=None, **given):
     assert found.fails
     best = next(shown(found))
     rival = rival_of(best, found.trials, found.r_ratio)
+    assert rival is not None
     assert best.r_ratio < 1.8, found.trials[:3]
     causes = {best.hypothesis.cause}
     return causes | ({rival.hypothesis.cause} if rival.r_ratio < 2 * best.r_ratio else set())
