@@ -63,12 +63,21 @@ def main():
     options.add_argument("--only", default="", help="a regular expression over faults")
     options.add_argument("--arch", default="")
     options.add_argument("--apart", action="store_true", help="the faults that were written apart")
+    options.add_argument("--further", action="store_true", help="those of another author")
     options.add_argument("--verbose", action="store_true")
     options.add_argument("--json", type=Path)
     given = options.parse_args()
     if given.apart:
         FAULTS.clear()
         from tests.ports.faulty import faults_alien, faults_apart  # noqa: F401
+    if given.further:
+        FAULTS.clear()
+        from tests.ports.faulty import (  # noqa: F401
+            faults_third,
+            faults_third_last,
+            faults_third_more,
+            faults_third_rest,
+        )
     doctor = Diagnoser.load()
     work = []
     for name, fault in sorted(FAULTS.items()):
