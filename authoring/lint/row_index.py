@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from ...engine.compiler.row_match import MatchTests, Owners, match_tests
 from ...engine.compiler.source.knowledge_source import Item
 from ...engine.inference.patterns import FactCheck, compile_pattern
 from ...engine.inference.program import Pattern, Test
-from ...engine.inference.required_text import required_text
+from ...engine.inference.required_text import required_texts
+from ...engine.inference.rule_index import by_piece, contained
 from ...facts import Fact
+
+
+class _Check(NamedTuple):
+    row: str
+    required: tuple[str, ...]
+    passes: FactCheck
 
 
 class RowIndex:
@@ -19,12 +27,13 @@ class RowIndex:
 
     def __init__(self, rows: Mapping[str, Item], owners: Owners) -> None:
         self._own: dict[str, list[tuple[str, FactCheck]]] = defaultdict(list)
-        self._by_kind: dict[str, list[tuple[str, str, FactCheck]]] = defaultdict(list)
+        checks: dict[str, list[_Check]] = defaultdict(list)
         for name, item in rows.items():
             for kind, tests in match_tests(item, owners):
                 check = compile_pattern(Pattern(kind, tuple(Test(*t) for t in tests), (), False))
                 self._own[name].append((kind, check))
-                self._by_kind[kind].append((_required((kind, tests)), name, check))
+                checks[kind].append(_Check(name, _required((kind, tests)), check))
+        self._by_kind = {kind: _OfKind(each) for kind, each in checks.items()}
 
     def matches(self, name: str, facts: Sequence[Fact]) -> bool:
         """Whether one row matches one of the facts."""
@@ -36,15 +45,27 @@ class RowIndex:
 
     def matched(self, fact: Fact) -> set[str]:
         """All rows that match a fact."""
+        checks = self._by_kind.get(fact.kind)
+        if checks is None:
+            return set()
         values = dict(fact.values)
-        text = str(values.get("text", ""))
-        lower, plain = text.lower(), text.isascii()
-        return {
-            name
-            for required, name, check in self._by_kind.get(fact.kind, ())
-            if (required in lower or not plain) and check(values) is True
-        }
+        ahead = checks.that_may_pass(str(values.get("text", "")))
+        return {check.row for check in ahead if check.passes(values) is True}
 
 
-def _required(match: MatchTests) -> str:
-    return next((required_text(x) for n, op, x in match[1] if (n, op) == ("text", "matches")), "")
+class _OfKind:
+    """The checks of one kind of facts."""
+
+    def __init__(self, checks: Sequence[_Check]) -> None:
+        self._checks = checks
+        self._always = [check for check in checks if not check.required]
+        self._by_text = by_piece([(t, n) for n, check in enumerate(checks) for t in check.required])
+
+    def that_may_pass(self, text: str) -> Iterator[_Check]:
+        yield from self._always
+        for number in dict.fromkeys(contained(self._by_text, text)):
+            yield self._checks[number]
+
+
+def _required(match: MatchTests) -> tuple[str, ...]:
+    return next((required_texts(x) for n, op, x in match[1] if (n, op) == ("text", "matches")), ())

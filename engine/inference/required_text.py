@@ -24,14 +24,36 @@ def required_text(pattern: str) -> str:
     RE2 and Python agree on literals, groups and repetition; a pattern that Python does not parse
     has no required text.
     """
+    longest = max(_runs(_parsed(pattern)), key=len, default="")
+    return longest[:MAX_LENGTH] if len(longest) >= MIN_LENGTH else ""
+
+
+def required_texts(pattern: str) -> tuple[str, ...]:
+    """Texts as those of :func:`required_text`, of which each such text contains at least one; none
+    if there are none. It finds more, since it looks into alternatives."""
+    return _any_of(_parsed(pattern))
+
+
+def _parsed(pattern: str) -> Iterable[Any]:
     try:
         parsed = _parser.parse(pattern)
     except (re.error, RecursionError, OverflowError):
-        return ""
-    if parsed.state.flags & re.VERBOSE:
-        return ""
-    longest = max(_runs(parsed), key=len, default="")
-    return longest[:MAX_LENGTH] if len(longest) >= MIN_LENGTH else ""
+        return ()
+    return () if parsed.state.flags & re.VERBOSE else list(parsed)
+
+
+def _any_of(parsed: Iterable[Any]) -> tuple[str, ...]:
+    """Texts one of which each match contains: those whose shortest is the longest."""
+    found = [(run[:MAX_LENGTH],) for run in _runs(parsed)]
+    for op, argument in parsed:
+        if op is _constants.SUBPATTERN:
+            found.append(_any_of(argument[-1]))
+        elif op in (_constants.MAX_REPEAT, _constants.MIN_REPEAT) and argument[0] > 0:
+            found.append(_any_of(argument[2]))
+        elif op is _constants.BRANCH and all(branches := [_any_of(b) for b in argument[1]]):
+            found.append(tuple(sorted({text for texts in branches for text in texts})))
+    certain = [texts for texts in found if texts and min(map(len, texts)) >= MIN_LENGTH]
+    return max(certain, key=lambda texts: (min(map(len, texts)), -len(texts)), default=())
 
 
 def _runs(parsed: Iterable[Any]) -> list[str]:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from modelmedic.engine.inference.operators import compile_re2
-from modelmedic.engine.inference.required_text import required_text
+from modelmedic.engine.inference.required_text import required_text, required_texts
 from modelmedic.engine.inference.rule_index import by_piece, contained
 
 PATTERNS = (
@@ -39,6 +39,23 @@ def test_what_matches_is_found(text: str) -> None:
     matching = [n for n, pattern in enumerate(PATTERNS) if compile_re2(pattern).search(text)]
     assert set(matching) <= set(found)
     assert found == [n for required, n in numbered if required in _folded(text)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        ("plain words", ("plain words",)),
+        ("(?i)Read timed out|connection (?:reset|refused)", ("connection re", "read timed out")),
+        ("(?:lost|gone) (?:for ever|at once)", ("at once", "for ever")),
+        ("x(?:ab|disk quota)", ()),
+        ("(?:disk|quota)*", ()),
+        ("(?:disk|quota)+", ("disk", "quota")),
+        ("(?x) disk # no spaces", ()),
+        ("(", ()),
+    ],
+)
+def test_one_of_these_texts_is_in_every_match(pattern: str, texts: tuple[str, ...]) -> None:
+    assert required_texts(pattern) == texts
 
 
 def test_only_two_other_characters_are_letters_of_ascii_in_another_case() -> None:

@@ -13,7 +13,7 @@ from modelmedic.engine.compiler.row_match import template_pattern
 from modelmedic.engine.inference.operators import compile_re2
 from modelmedic.engine.inference.patterns import compile_tests
 from modelmedic.engine.inference.program import Test as PatternTest
-from modelmedic.engine.inference.required_text import required_text
+from modelmedic.engine.inference.required_text import required_text, required_texts
 from modelmedic.facts.kinds import Attribute, Kind
 
 KIND = Kind(
@@ -85,6 +85,20 @@ def test_a_text_of_a_template_holds_what_it_requires(parts, fillings):
     pattern = template_pattern(template)
     if compile_re2(pattern).search(text):
         assert required_text(pattern) in text.lower()
+
+
+WORD = st.text(st.sampled_from("abC"), min_size=1, max_size=6)
+GROUPS = st.lists(st.lists(WORD, min_size=1, max_size=4), min_size=1, max_size=3)
+
+
+@given(GROUPS, st.data())
+def test_a_text_of_alternatives_holds_one_of_those_required(groups, data):
+    pattern = "x*".join(f"({'|'.join(group)})" for group in groups)
+    text = "xx".join(data.draw(st.sampled_from(group)) for group in groups)
+    required = required_texts(pattern)
+    assert not required or any(each in text.lower() for each in required)
+    if any(min(map(len, group)) >= 3 for group in groups):
+        assert required
 
 
 @pytest.mark.parametrize(
