@@ -64,7 +64,7 @@ def _(port: Port) -> bool | None:
     if name is None or not is_rms(port):
         return False
     weight = port.weights[name]
-    return all([edit(port, rf"self_attn\.{p}_proj\.weight", lambda w: w * weight) for p in "qkv"])
+    return all(edit(port, rf"self_attn\.{p}_proj\.weight", lambda w: w * weight) for p in "qkv")
 
 
 @sixth("values-read-transposed", "weights-untransposed", "self_attn.v_proj")
@@ -117,7 +117,7 @@ def _(port: Port) -> bool | None:
 def _(port: Port) -> bool | None:
     """The shared expert is that of the next layer."""
     parts = ("gate", "up", "down")
-    return all([of_other(port, rf"mlp\.shared_expert\.{p}_proj\.weight") for p in parts])
+    return all(of_other(port, rf"mlp\.shared_expert\.{p}_proj\.weight") for p in parts)
 
 
 @sixth("bias-divided-by-ranks", ("bias-missing", "bias-repeated"), OUT)
@@ -137,8 +137,7 @@ def _(port: Port) -> bool | None:
 def _(port: Port) -> bool | None:
     """What the first rank gives is in the sum twice."""
     inside = r"mlp\.(down_proj|c_proj|dense_4h_to_h)\.weight"
-    return edit(port, inside, lambda w: 2 * w - without_half(exchange_halves(w, 1), 1).roll(
-        w.shape[1] // 2, 1))  # fmt: skip
+    return edit(port, inside, lambda w: w + without_half(w, 1))
 
 
 @sixth("up-dealt-to-ranks", (SHARDS, LAYOUT), "mlp.up_proj")
@@ -220,10 +219,10 @@ def _(port: Port) -> bool | None:
 
 @sixth("activation-coefficient-slipped", "activation-mismatch", "mlp(.act)?", everywhere=True)
 def _(port: Port) -> bool | None:
-    """A digit of the cubic coefficient is lost: 0.4715 stands for 0.044715."""
+    """A zero of the cubic coefficient is lost: 0.44715 stands for 0.044715."""
     names = ("hidden_activation", "hidden_act")
     if not any(getattr(port.config, n, None) == "gelu_pytorch_tanh" for n in names):
         return False
     root = (2 / torch.pi) ** 0.5
-    of_activation(port, lambda x: 0.5 * x * (1 + torch.tanh(root * (x + 0.4715 * x**3))))
+    of_activation(port, lambda x: 0.5 * x * (1 + torch.tanh(root * (x + 0.44715 * x**3))))
     return None
