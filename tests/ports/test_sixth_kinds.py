@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -11,6 +12,9 @@ pytest.importorskip("transformers")
 
 from .faulty.port import FAULTS, Fault
 from .faulty.sets import SETS, faults_of
+from .faulty.strength import FIRST, Pairs
+
+HERE = Path(__file__).parent / "faulty"
 
 Faults = dict[str, Fault]
 
@@ -29,10 +33,18 @@ def bare(name: str) -> str:
     return name
 
 
+def causes_of(fault: Any) -> tuple[str, ...]:
+    return fault.cause if isinstance(fault.cause, tuple) else (fault.cause,)
+
+
 def test_there_are_many_kinds_and_each_says_what_is_broken(sixth: Faults) -> None:
     assert len(sixth) >= 60
     assert all(name.startswith(("sixth-", "alien-sixth-")) for name in sixth)
-    told = {" ".join(fault.break_it.__doc__.split()) for fault in sixth.values()}
+    told = {
+        " ".join((getattr(fault.break_it, "__doc__", None) or "").split())
+        for fault in sixth.values()
+    }
+    assert "" not in told
     assert len(told) == len(sixth)
 
 
@@ -40,6 +52,23 @@ def test_no_name_is_that_of_an_older_kind(sixth: Faults) -> None:
     with mock.patch.dict(FAULTS):
         older = {bare(name) for each in SETS if each != "sixth" for name in faults_of(each)}
     assert not older & {bare(name) for name in sixth}
+
+
+def test_the_table_says_where_each_kind_strikes(sixth: Faults) -> None:
+    rows = [line.split("\t") for line in (HERE / "sixth_kinds.txt").read_text().splitlines()[1:]]
+    assert [row[0] for row in rows] == sorted(sixth)
+    for name, _, part, cause, others, struck, largest in rows:
+        causes = causes_of(sixth[name])
+        wanted = (sixth[name].part, causes[0], " ".join(causes[1:]) or "-")
+        assert (part, cause, others) == wanted
+        assert struck
+        assert float(largest) > FIRST, name
+
+
+@pytest.mark.parametrize("arch", ["llama", "gpt-oss"])
+def test_a_port_that_is_not_broken_is_silent(arch: str) -> None:
+    twin: Any = Fault("twin", "none", "-", lambda port: None, everywhere=False)
+    assert max(Pairs(0).broken(twin, arch, 0).values()) < 1.5
 
 
 def test_alien_kinds_are_those_without_a_cause(sixth: Faults) -> None:
@@ -52,5 +81,5 @@ def test_each_cause_is_a_diagnosis(sixth: Faults) -> None:
     folder = Path(__file__).parents[2] / "knowledge" / "neuron" / "diagnoses"
     known = "".join(path.read_text() for path in sorted(folder.glob("*.yaml")))
     for fault in sixth.values():
-        causes = fault.cause if isinstance(fault.cause, tuple) else (fault.cause,)
+        causes = causes_of(fault)
         assert all(f"id: neuron.component.{each}\n" in known for each in causes if each != "none")

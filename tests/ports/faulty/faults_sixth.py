@@ -23,7 +23,7 @@ def scaling_of(port: Port, kind: str) -> dict[str, Any] | None:
 
 
 def plain(theta: float, count: int) -> Tensor:
-    return theta ** -(torch.arange(count) / count)
+    return torch.pow(theta, -(torch.arange(count) / count))
 
 
 @sixth("llama3-factors-exchanged", SCALED, TABLE, everywhere=True)
@@ -49,7 +49,8 @@ def _(port: Port) -> bool | None:
         found = plain(given["rope_theta"], len(value))
         turns = given["original_max_position_embeddings"] * found
         smooth = ((turns - low) / (high - low)).clamp(0, 1)
-        return (1 - smooth) * found / given["factor"] + smooth * found
+        scaled: Tensor = (1 - smooth) * found / given["factor"] + smooth * found
+        return scaled
 
     of_frequencies(port, change)
     return None
@@ -84,7 +85,8 @@ def _(port: Port) -> bool | None:
         low, high = (max(0.0, count * math.log(length / b) / math.log(theta)) for b in bounds)
         ramp = ((torch.arange(count) - low) / (high - low)).clamp(0, 1)
         found = plain(theta, count)
-        return found / given["factor"] * ramp + found * (1 - ramp)
+        scaled: Tensor = found / given["factor"] * ramp + found * (1 - ramp)
+        return scaled
 
     of_frequencies(port, change)
     return None

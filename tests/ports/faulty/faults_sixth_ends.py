@@ -123,7 +123,7 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@sixth("norms-before-for-norms-behind", INPUT, "self_attn|mlp")
+@sixth("norms-before-for-norms-behind", INPUT, "self_attn|post_attention_layernorm")
 def _(port: Port) -> bool | None:
     """The block is one whose norms are in front of attention and of the MLP, not behind them."""
     if port.config.model_type != "olmo2":
@@ -137,7 +137,7 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@sixth("norms-behind-for-norms-before", INPUT, "self_attn|mlp")
+@sixth("norms-behind-for-norms-before", INPUT, "self_attn")
 def _(port: Port) -> bool | None:
     """The block is one whose norms are behind attention and the MLP, not in front of them."""
     if port.config.model_type not in SEQUENTIAL:

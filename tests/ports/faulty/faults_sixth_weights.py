@@ -126,7 +126,7 @@ def _(port: Port) -> bool | None:
     return edit(port, r"(self_attn|attention)\.(o_proj|dense)\.bias", lambda b: b / 4)
 
 
-@sixth("bias-of-other-layer", OTHER, "self_attn.k_proj|attention.query_key_value")
+@sixth("bias-of-other-layer", OTHER, "self_attn.(k_proj|query_key_value)")
 def _(port: Port) -> bool | None:
     """Biases are those of the next layer, weights are not."""
     keys = of_other(port, r"self_attn\.k_proj\.bias")

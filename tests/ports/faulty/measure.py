@@ -71,7 +71,7 @@ def main():
     options.add_argument("--seen", action="store_true", help="those written with the hypotheses")
     options.add_argument("--fourth", action="store_true", help="those of a third author")
     options.add_argument("--fifth", action="store_true", help="those of public reports")
-    options.add_argument("--sixth", action="store_true", help="those of a fourth author")
+    options.add_argument("--sixth", action="store_true", help="those of a fifth author")
     options.add_argument("--half", default="ab", choices=("a", "b", "ab"), help="by their names")
     options.add_argument(
         "--without", action="store_true", help="without the hypotheses of the right cause"

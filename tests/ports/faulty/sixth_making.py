@@ -66,7 +66,7 @@ def of_logits(port: Port, change: Callable[[Tensor, Tensor], Tensor]) -> None:
             found.logits = change(found.logits, input_ids)
             return found
 
-        model.forward = forward  # type: ignore[method-assign]
+        model.forward = forward
 
     port.changes.append(add)
 
