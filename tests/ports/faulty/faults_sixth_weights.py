@@ -205,7 +205,7 @@ def _(port: Port) -> bool | None:
 
 
 def of_activation(port: Port, change: Any) -> None:
-    rewrite(port, r"mlp\.act(_fn)?\Z", lambda *_: change)
+    rewrite(port, r"mlp\.act(ivation)?(_fn)?\Z", lambda *_: change)
 
 
 @sixth("activation-hard", "activation-mismatch", "mlp(.act)?", everywhere=True)
