@@ -71,6 +71,7 @@ def main():
     options.add_argument("--seen", action="store_true", help="those written with the hypotheses")
     options.add_argument("--fourth", action="store_true", help="those of a third author")
     options.add_argument("--fifth", action="store_true", help="those of public reports")
+    options.add_argument("--sixth", action="store_true", help="those of a fifth author")
     options.add_argument("--half", default="ab", choices=("a", "b", "ab"), help="by their names")
     options.add_argument(
         "--without", action="store_true", help="without the hypotheses of the right cause"
@@ -78,7 +79,7 @@ def main():
     options.add_argument("--verbose", action="store_true")
     options.add_argument("--json", type=Path)
     given = options.parse_args()
-    for name in ("apart", "further", "seen", "fourth", "fifth"):
+    for name in ("apart", "further", "seen", "fourth", "fifth", "sixth"):
         if getattr(given, name):
             choose(name)
     doctor = Diagnoser.load()

@@ -13,6 +13,7 @@ SETS = {
     "fourth": ("fourth", "fourth_alien", "fourth_block", "fourth_cache", "fourth_experts",
                "fourth_rotary"),
     "fifth": ("fifth", "fifth_more", "fifth_rest"),
+    "sixth": ("sixth", "sixth_cache", "sixth_weights", "sixth_ends"),
 }  # fmt: skip
 
 
