@@ -78,6 +78,13 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
 
 
 @pytest.fixture(scope="session")
+def small_knowledge() -> Path:
+    """Two diagnoses with a rule each. In place of the shipped knowledge it makes quick what is done
+    to all of the knowledge."""
+    return ROOT / "tests" / "small_knowledge"
+
+
+@pytest.fixture(scope="session")
 def root() -> Path:
     """The root of the tree under test."""
     return ROOT

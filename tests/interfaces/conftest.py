@@ -26,6 +26,17 @@ finally:
         file.write(" ".join(sys.modules))
 """
 
+# Runs the command line in argv[2:] with the knowledge in the folder argv[1] as the shipped one.
+ON_KNOWLEDGE = """
+import sys
+from modelmedic.engine.compiler.store import knowledge_base
+folder, *arguments = sys.argv[1:]
+knowledge_base.SHIPPED_KNOWLEDGE = folder
+knowledge_base.SHIPPED_FOLDERS = (folder, *knowledge_base.SHIPPED_FOLDERS[1:])
+from modelmedic.interfaces.cli.main import main
+main(arguments)
+"""
+
 
 class Answer(NamedTuple):
     """What a run left behind."""
@@ -87,6 +98,26 @@ def diagnose(run: Callable[..., Answer]) -> Callable[..., Answer]:
 
     def diagnose(*arguments: object, **more: Any) -> Answer:
         return run(*COMMAND, *arguments, **more)
+
+    return diagnose
+
+
+@pytest.fixture(scope="session")
+def small_command(small_knowledge: Path) -> tuple[str, ...]:
+    """``diagnose`` upon the small knowledge."""
+    return (sys.executable, "-c", ON_KNOWLEDGE, str(small_knowledge))
+
+
+@pytest.fixture(scope="session")
+def on_small(
+    run: Callable[..., Answer], small_command: tuple[str, ...],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[..., Answer]:  # fmt: skip
+    """Runs ``diagnose`` with these arguments upon the small knowledge."""
+    cache = str(tmp_path_factory.mktemp("small"))
+
+    def diagnose(*arguments: object, **more: Any) -> Answer:
+        return run(*small_command, *arguments, **{"MODELMEDIC_CACHE": cache, **more})
 
     return diagnose
 

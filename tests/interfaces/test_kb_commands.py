@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = pytest.mark.slow  # all of them compile the whole knowledge
+pytestmark = pytest.mark.slow
 
 OVERLAY = """
 schema: modelmedic/diagnoses/1
@@ -81,7 +81,10 @@ def test_lint_is_silent_about_sound_knowledge(diagnose, overlay):
     answer = diagnose("kb", "lint", "--kb", overlay)
     assert (answer.code, answer.err) == (0, ""), answer.out
     assert answer.out.endswith(" entries, 0 problems\n")
-    plain = diagnose("kb", "lint", "--kb", overlay, "-f", "json")
+
+
+def test_sound_knowledge_in_json(on_small, overlay):
+    plain = on_small("kb", "lint", "--kb", overlay, "-f", "json")
     assert (plain.code, plain.json) == (0, {"schema": "modelmedic/lint/1", "problems": []})
 
 
@@ -95,24 +98,24 @@ def test_lint_is_silent_about_sound_knowledge(diagnose, overlay):
         ("diagnoses.yaml", "severity: error", "severity: fatal", "local/diagnoses.yaml:8:15"),
     ],
 )
-def test_lint_finds_problems(diagnose, overlay, file, old, new, place):
+def test_lint_finds_problems(on_small, overlay, file, old, new, place):
     change(overlay / file, old, new)
-    plain = diagnose("kb", "lint", "--kb", overlay, "-f", "json")
+    plain = on_small("kb", "lint", "--kb", overlay, "-f", "json")
     assert plain.code == 3
     assert any(p["where"].startswith(place) for p in plain.json["problems"])
 
 
-def test_lint_says_how_many_problems_there_are(diagnose, overlay):
+def test_lint_says_how_many_problems_there_are(on_small, overlay):
     change(overlay / "diagnoses.yaml", "severity: error", "severity: fatal")
-    answer = diagnose("kb", "lint", "--kb", overlay)
+    answer = on_small("kb", "lint", "--kb", overlay)
     assert (answer.code, answer.err) == (3, "")
     assert "MM220 local/diagnoses.yaml:8:15: " in answer.out
     count = sum(line.startswith("MM") for line in answer.out.splitlines())
     assert answer.out.endswith(f" entries, {count} problem{'s' * (count != 1)}\n")
 
 
-def test_the_cases_of_an_overlay_are_run(diagnose, overlay):
-    answer = diagnose("kb", "test", "local/disk", "--kb", overlay)
+def test_the_cases_of_an_overlay_are_run(on_small, overlay):
+    answer = on_small("kb", "test", "local/disk", "--kb", overlay)
     # Three that are written, and the generated ones of the rule, which count as one.
     assert (answer.code, answer.out, answer.err) == (0, "4 passed, 0 failed\n", "")
 
@@ -125,36 +128,36 @@ def test_the_cases_of_an_overlay_are_run(diagnose, overlay):
         ("disk.yaml", "{fact: error", "{absent: {fact: error", "nothing known"),
     ],
 )
-def test_a_case_that_fails(diagnose, overlay, file, old, new, case):
+def test_a_case_that_fails(on_small, overlay, file, old, new, case):
     change(overlay / file, old, new)
     if "absent" in new:
         change(overlay / file, "on device}}}", "on device}}}}")
-    plain = diagnose("kb", "test", "local/disk", "--kb", overlay, "-f", "json")
+    plain = on_small("kb", "test", "local/disk", "--kb", overlay, "-f", "json")
     assert plain.code == 3
     assert case in {failed["case"] for failed in plain.json["failed"]}
     assert all(f["failures"] and f["entry"] == "local.rule.disk" for f in plain.json["failed"])
 
 
-def test_the_text_names_the_case_that_fails(diagnose, overlay):
+def test_the_text_names_the_case_that_fails(on_small, overlay):
     change(overlay / "disk.yaml", "No space left", "No room left")
-    answer = diagnose("kb", "test", "local/disk", "--kb", overlay)
+    answer = on_small("kb", "test", "local/disk", "--kb", overlay)
     assert (answer.code, answer.err) == (3, "")
     assert "FAILED local/disk.test.yaml:4:5: fires [local.rule.disk]" in answer.out
     assert answer.out.endswith("3 passed, 1 failed\n")
 
 
-def test_no_case_at_all_is_a_failure(diagnose):
-    answer = diagnose("kb", "test", "no/such/file")
+def test_no_case_at_all_is_a_failure(on_small):
+    answer = on_small("kb", "test", "no/such/file")
     assert answer.code == 3
     assert answer.err == "no case was run\n"
 
 
-def test_complete_coverage(diagnose, overlay, inventory):
+def test_complete_coverage(on_small, overlay, inventory):
     arguments = ("kb", "coverage", "--inventory", inventory(), "--kb", overlay)
-    answer = diagnose(*arguments)
+    answer = on_small(*arguments)
     assert answer.code == 0
     assert answer.out.endswith("2 of 2 statements covered (100.0 %)\n")
-    found = diagnose(*arguments, "-f", "json").json
+    found = on_small(*arguments, "-f", "json").json
     assert found.items() >= {
         "schema": "modelmedic/coverage/1",
         "wanted": 2, "missing": [], "unknown": [], "unconcluded": [], "absent": [],
@@ -175,21 +178,21 @@ def test_complete_coverage(diagnose, overlay, inventory):
         ),
     ],
 )  # fmt: skip
-def test_a_gap_in_coverage(diagnose, overlay, inventory, change_, part, names):
+def test_a_gap_in_coverage(on_small, overlay, inventory, change_, part, names):
     change(overlay / change_[0], *change_[1:])
     arguments = ("kb", "coverage", "--inventory", inventory(), "--kb", overlay)
     code = 0 if part == "unknown" else 3
-    plain = diagnose(*arguments, "-f", "json")
+    plain = on_small(*arguments, "-f", "json")
     assert (plain.code, plain.json[part]) == (code, names)
     if change_[1] != "covers: [LOC-002]":  # the same line as that of a rule
-        text = diagnose(*arguments)
+        text = on_small(*arguments)
         assert text.code == code
         assert f": {names[0]}\n" in text.out
 
 
-def test_a_diagnosis_that_nobody_has_written(diagnose, overlay, inventory):
+def test_a_diagnosis_that_nobody_has_written(on_small, overlay, inventory):
     path = inventory(INVENTORY + "- {id: LOC-004, kind: background, diagnosis: local.disk.slow}\n")
-    answer = diagnose("kb", "coverage", "--inventory", path, "--kb", overlay)
+    answer = on_small("kb", "coverage", "--inventory", path, "--kb", overlay)
     assert answer.code == 3
     assert "not in the catalogue: local.disk.slow\n" in answer.out
 
@@ -199,8 +202,8 @@ def test_a_diagnosis_that_nobody_has_written(diagnose, overlay, inventory):
     [("id: LOC-001\n", "MM270"), ("- LOC-001\n", "MM270"), ("- {id: [", "MM202"), ("", "MM203")],
 )
 @pytest.mark.parametrize("format_", ["text", "json"])
-def test_a_bad_inventory(diagnose, inventory, text, code, format_):
-    answer = diagnose("kb", "coverage", "--inventory", inventory(text), "-f", format_)
+def test_a_bad_inventory(on_small, inventory, text, code, format_):
+    answer = on_small("kb", "coverage", "--inventory", inventory(text), "-f", format_)
     assert answer.code == 3
     if format_ == "json":
         assert [e["code"] for e in answer.json["errors"]] == [code]
@@ -208,8 +211,8 @@ def test_a_bad_inventory(diagnose, inventory, text, code, format_):
         assert (answer.out, answer.err[:5]) == ("", code)
 
 
-def test_a_missing_inventory(diagnose, tmp_path):
-    answer = diagnose("kb", "coverage", "--inventory", tmp_path / "none")
+def test_a_missing_inventory(on_small, tmp_path):
+    answer = on_small("kb", "coverage", "--inventory", tmp_path / "none")
     assert (answer.code, answer.out) == (3, "")
     assert answer.err.startswith("MM200 ")
 

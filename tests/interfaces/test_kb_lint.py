@@ -10,9 +10,8 @@ import time
 import jsonschema
 import pytest
 
-pytestmark = pytest.mark.slow  # most of them compile the whole knowledge
+pytestmark = pytest.mark.slow
 
-COMMAND = (sys.executable, "-m", "modelmedic.interfaces.cli.main")
 RULES = """
 schema: modelmedic/rules/1
 domain: local
@@ -46,8 +45,8 @@ def problems(answer):
     return [(p["code"], p["where"]) for p in answer.json["problems"]]
 
 
-def test_json(diagnose, overlay):
-    answer = diagnose("kb", "lint", "--kb", overlay, "-f", "json")
+def test_json(on_small, overlay):
+    answer = on_small("kb", "lint", "--kb", overlay, "-f", "json")
     assert answer.code == 3
     assert problems(answer) == [
         ("MM231", "local/hang.yaml:8:41"),
@@ -58,8 +57,8 @@ def test_json(diagnose, overlay):
     assert hints[:2] == ["did you mean 'name'?", "did you mean 'tinker.perf.hang'?"]
 
 
-def test_sarif(diagnose, overlay):
-    answer = diagnose("kb", "lint", "--kb", overlay, "-f", "sarif")
+def test_sarif(on_small, overlay):
+    answer = on_small("kb", "lint", "--kb", overlay, "-f", "sarif")
     assert answer.code == 3
     jsonschema.validate(answer.json, SARIF_SHAPE)
     run = answer.json["runs"][0]
@@ -75,10 +74,10 @@ def test_sarif(diagnose, overlay):
     assert region == {"startLine": 8, "startColumn": 41}
 
 
-def test_github(diagnose, overlay):
+def test_github(on_small, overlay):
     text = (overlay / "hang.yaml").read_text()
     (overlay / "hang.yaml").write_text(text.replace("nmae: hang", '"50%, a:b": hang'))
-    answer = diagnose("kb", "lint", "--kb", overlay, "-f", "github")
+    answer = on_small("kb", "lint", "--kb", overlay, "-f", "github")
     path = os.path.relpath(overlay / "hang.yaml")
     line = answer.out.splitlines()[0]
     assert answer.code == 3
@@ -88,8 +87,8 @@ def test_github(diagnose, overlay):
 
 
 @pytest.mark.parametrize("format_", ["json", "sarif", "github", "text"])
-def test_knowledge_without_problems(diagnose, format_):
-    answer = diagnose("kb", "lint", "-f", format_)
+def test_knowledge_without_problems(on_small, format_):
+    answer = on_small("kb", "lint", "-f", format_)
     assert (answer.code, answer.err) == (0, ""), answer.out
     if format_ == "sarif":
         assert answer.json["runs"][0]["results"] == []
@@ -100,12 +99,12 @@ def test_knowledge_without_problems(diagnose, format_):
 
 
 @pytest.mark.parametrize("format_", ["json", "text"])
-def test_a_broken_vocabulary_is_a_problem_like_others(diagnose, overlay, format_):
+def test_a_broken_vocabulary_is_a_problem_like_others(on_small, overlay, format_):
     (overlay / "vocabulary").mkdir()
     (overlay / "vocabulary" / "local.yaml").write_text(
         "schema: modelmedic/vocabulary/1\nkinds: {x: 1}\n"
     )
-    answer = diagnose("kb", "lint", "--kb", overlay, "-f", format_)
+    answer = on_small("kb", "lint", "--kb", overlay, "-f", format_)
     assert answer.code == 3
     assert "local/vocabulary/local.yaml:2:12" in answer.out
     if format_ == "json":
@@ -127,35 +126,35 @@ def test_a_code_that_does_not_exist(diagnose):
     assert "did you mean 'MM265'?" in answer.err
 
 
-def test_a_second_run_reads_only_what_has_changed(diagnose, overlay, tmp_path):
+def test_a_second_run_reads_only_what_has_changed(on_small, overlay, tmp_path):
     cache = tmp_path / "cache"
-    first = diagnose("kb", "lint", "--kb", overlay, MODELMEDIC_CACHE=str(cache))
+    first = on_small("kb", "lint", "--kb", overlay, MODELMEDIC_CACHE=str(cache))
     (kept,) = cache.glob("documents-*.jsonl")
     content = kept.read_bytes()
-    again = diagnose("kb", "lint", "--kb", overlay, MODELMEDIC_CACHE=str(cache))
+    again = on_small("kb", "lint", "--kb", overlay, MODELMEDIC_CACHE=str(cache))
     assert again == first
     assert kept.read_bytes() == content
     text = (overlay / "hang.yaml").read_text()
     (overlay / "hang.yaml").write_text(text.replace("nmae", "name"))
-    mended = diagnose("kb", "lint", "--kb", overlay, MODELMEDIC_CACHE=str(cache))
+    mended = on_small("kb", "lint", "--kb", overlay, MODELMEDIC_CACHE=str(cache))
     assert "MM231" in first.out
     assert "MM231" not in mended.out
 
 
-def test_a_cache_that_cannot_be_trusted_is_not_used(diagnose, overlay, tmp_path):
+def test_a_cache_that_cannot_be_trusted_is_not_used(on_small, overlay, tmp_path):
     cache = tmp_path / "cache"
-    first = diagnose("kb", "lint", "--kb", overlay, MODELMEDIC_CACHE=str(cache))
+    first = on_small("kb", "lint", "--kb", overlay, MODELMEDIC_CACHE=str(cache))
     (kept,) = cache.glob("documents-*.jsonl")
     sound = kept.read_bytes()
     for damaged in (b"x", b"1 2\n3", sound.replace(b"hang", b"hung")):
         kept.write_bytes(damaged)
-        assert diagnose("kb", "lint", "--kb", overlay, MODELMEDIC_CACHE=str(cache)) == first
+        assert on_small("kb", "lint", "--kb", overlay, MODELMEDIC_CACHE=str(cache)) == first
         assert kept.read_bytes() == sound
 
 
-def test_watching(overlay, environment):
+def test_watching(overlay, environment, small_command):
     with subprocess.Popen(
-        [*COMMAND, "kb", "lint", "--watch", "--kb", str(overlay)], stdout=subprocess.PIPE,
+        [*small_command, "kb", "lint", "--watch", "--kb", str(overlay)], stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, env=environment,
     ) as watching:  # fmt: skip
         assert watching.stdout is not None

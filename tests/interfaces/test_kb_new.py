@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-pytestmark = pytest.mark.slow  # lint compiles the whole knowledge
+pytestmark = pytest.mark.slow
 
 FORMS = ("rule", "error", "tree", "classification", "diagnosis", "observable", "issue")
 DIAGNOSIS = "tinker.perf.gil-contention"
@@ -54,14 +54,14 @@ def fill(text, form):
 
 
 @pytest.fixture(scope="module")
-def made(diagnose, tmp_path_factory):
+def made(on_small, tmp_path_factory):
     """A folder with the files of every form, as they come, and what was said."""
     folder = tmp_path_factory.mktemp("new") / "acme"
     said = {}
     for form in FORMS:
         id_ = "acme_thing" if form == "observable" else f"acme.{form}.{form}-thing"
         before = set(folder.rglob("*.yaml"))
-        answer = diagnose("kb", "new", form, id_, "--kb", folder)
+        answer = on_small("kb", "new", form, id_, "--kb", folder)
         assert (answer.code, answer.err) == (0, "")
         said[form] = (answer.out, set(folder.rglob("*.yaml")) - before)
     return folder, said
@@ -76,18 +76,18 @@ def test_a_file_and_its_test_are_written(made, form):
     assert sum(path.name.endswith(".test.yaml") for path in files) == 1
 
 
-def test_templates_are_sound_once_they_are_filled_in(diagnose, made):
+def test_templates_are_sound_once_they_are_filled_in(on_small, made):
     folder, said = made
     (folder / "vocabulary" / "lab.yaml").write_text(VOCABULARY)
-    fresh = diagnose("kb", "lint", "--kb", folder, "-f", "json").json["problems"]
+    fresh = on_small("kb", "lint", "--kb", folder, "-f", "json").json["problems"]
     for form, (_, files) in said.items():
         for path in files:
             named = [p for p in fresh if p["code"] == "MM289" and path.name in p["where"]]
             assert named, f"{form}: nothing is marked in {path.name}"
             path.write_text(fill(path.read_text(), form))
-    checked = diagnose("kb", "lint", "--kb", folder)
+    checked = on_small("kb", "lint", "--kb", folder)
     assert checked.code == 0, checked.out
-    tested = diagnose("kb", "test", "acme/", "--kb", folder)
+    tested = on_small("kb", "test", "acme/", "--kb", folder)
     assert tested.code == 0, tested.out
 
 
@@ -101,19 +101,19 @@ def test_templates_are_sound_once_they_are_filled_in(diagnose, made):
         ("observable", "Disk", "MM306"),
     ],
 )
-def test_a_bad_id(diagnose, tmp_path, form, id_, code):
-    answer = diagnose("kb", "new", form, id_, "--kb", tmp_path / "acme")
+def test_a_bad_id(on_small, tmp_path, form, id_, code):
+    answer = on_small("kb", "new", form, id_, "--kb", tmp_path / "acme")
     assert answer.code == 2
     assert answer.err.startswith(code)
     assert not (tmp_path / "acme").exists()
 
 
-def test_nothing_is_overwritten(diagnose, tmp_path):
+def test_nothing_is_overwritten(on_small, tmp_path):
     made = ("kb", "new", "rule", "acme.rule.thing", "--kb", tmp_path)
-    assert diagnose(*made).code == 0
+    assert on_small(*made).code == 0
     (tmp_path / "rules" / "thing.yaml").write_text("mine")
     (tmp_path / "rules" / "thing.test.yaml").unlink()
-    answer = diagnose(*made)
+    answer = on_small(*made)
     assert answer.code == 2
     said = " ".join(answer.err.split())  # long paths are wrapped
     assert said.startswith(f"MM305 {tmp_path}/rules/thing.yaml: the file exists")
@@ -121,20 +121,20 @@ def test_nothing_is_overwritten(diagnose, tmp_path):
     assert not (tmp_path / "rules" / "thing.test.yaml").exists()
 
 
-def test_in_a_checkout_the_files_go_where_they_belong(diagnose, tmp_path):
+def test_in_a_checkout_the_files_go_where_they_belong(on_small, tmp_path):
     (tmp_path / "knowledge").mkdir()
     (tmp_path / "facts" / "vocabulary").mkdir(parents=True)
-    rule = diagnose("kb", "new", "rule", "acme.rule.thing", cwd=tmp_path)
+    rule = on_small("kb", "new", "rule", "acme.rule.thing", cwd=tmp_path)
     assert rule.code == 0, rule.err
     assert (tmp_path / "knowledge" / "acme" / "rules" / "thing.yaml").is_file()
-    kind = diagnose("kb", "new", "observable", "acme_thing", cwd=tmp_path)
+    kind = on_small("kb", "new", "observable", "acme_thing", cwd=tmp_path)
     assert kind.code == 0, kind.err
     assert (tmp_path / "facts" / "vocabulary" / "acme_thing.yaml").is_file()
     assert (tmp_path / "knowledge" / "stories" / "acme_thing.test.yaml").is_file()
 
 
-def test_elsewhere_a_folder_must_be_named(diagnose, tmp_path):
-    answer = diagnose("kb", "new", "rule", "acme.rule.thing", cwd=tmp_path)
+def test_elsewhere_a_folder_must_be_named(on_small, tmp_path):
+    answer = on_small("kb", "new", "rule", "acme.rule.thing", cwd=tmp_path)
     assert answer.code == 2
     assert answer.err.startswith("MM307 ")
     assert "--kb DIR" in answer.err

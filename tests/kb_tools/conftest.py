@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from modelmedic.engine.compiler.store import knowledge_base
 from modelmedic.interfaces.cli.main import main
 
 
@@ -53,6 +54,18 @@ def diagnose(
 
     yield run
     gc.enable()
+
+
+@pytest.fixture
+def on_small(
+    diagnose: Run, small_knowledge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Run:
+    """Runs ``diagnose`` with the small knowledge as the shipped one."""
+    shipped = (str(small_knowledge), *knowledge_base.SHIPPED_FOLDERS[1:])
+    monkeypatch.setattr(knowledge_base, "SHIPPED_KNOWLEDGE", str(small_knowledge))
+    monkeypatch.setattr(knowledge_base, "SHIPPED_FOLDERS", shipped)
+    monkeypatch.setenv("MODELMEDIC_CACHE", str(tmp_path / "small"))
+    return diagnose
 
 
 @pytest.fixture

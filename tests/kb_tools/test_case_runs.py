@@ -61,10 +61,10 @@ def change(path: Path, old: str, new: str) -> None:
 
 
 def test_a_missing_condition_is_shown_with_its_place_and_the_values_seen(
-    diagnose: Run, overlay: Path
+    on_small: Run, overlay: Path
 ) -> None:
     change(overlay / "disk.yaml", 'lt: "2.0"', 'lt: "1.0"')
-    answer = diagnose("kb", "test", "local/disk", "--kb", overlay, "-f", "json")
+    answer = on_small("kb", "test", "local/disk", "--kb", overlay, "-f", "json")
     assert answer.code == 3
     (failed,) = answer.json["failed"]
     assert failed["where"] == "local/disk.test.yaml:4:5"
@@ -75,16 +75,16 @@ def test_a_missing_condition_is_shown_with_its_place_and_the_values_seen(
     assert "saw package" in leaf and "1.9" in leaf
 
 
-def test_a_missing_fact_is_said_to_be_missing(diagnose: Run, overlay: Path) -> None:
+def test_a_missing_fact_is_said_to_be_missing(on_small: Run, overlay: Path) -> None:
     change(overlay / "disk.test.yaml", "kind: package, name: local-disk", "kind: package, name: x")
-    answer = diagnose("kb", "test", "local/disk", "--kb", overlay)
+    answer = on_small("kb", "test", "local/disk", "--kb", overlay)
     assert answer.code == 3
     assert "unknown: package with name = 'local-disk'" in answer.out.replace("\n", " ")
 
 
-def test_what_should_not_fire_is_shown_with_what_it_rests_on(diagnose: Run, overlay: Path) -> None:
+def test_what_should_not_fire_is_shown_with_what_it_rests_on(on_small: Run, overlay: Path) -> None:
     change(overlay / "disk.yaml", 'lt: "2.0"', 'lt: "9.0"')
-    answer = diagnose("kb", "test", "local/disk", "--kb", overlay, "-f", "json")
+    answer = on_small("kb", "test", "local/disk", "--kb", overlay, "-f", "json")
     (failed,) = answer.json["failed"]
     assert failed["case"] == "full and new"
     said = failed["failures"][0]
@@ -92,10 +92,10 @@ def test_what_should_not_fire_is_shown_with_what_it_rests_on(diagnose: Run, over
     assert "No space left on device" in said and "2.1" in said
 
 
-def test_junit_has_every_case_and_what_failed(diagnose: Run, overlay: Path, tmp_path: Path) -> None:
+def test_junit_has_every_case_and_what_failed(on_small: Run, overlay: Path, tmp_path: Path) -> None:
     change(overlay / "disk.yaml", 'lt: "2.0"', 'lt: "1.0"')
     target = tmp_path / "cases.xml"
-    answer = diagnose("kb", "test", "local/disk", "--kb", overlay, "--junit", target)
+    answer = on_small("kb", "test", "local/disk", "--kb", overlay, "--junit", target)
     assert answer.code == 3
     root = ElementTree.parse(target).getroot()
     assert (root.get("tests"), root.get("failures")) == ("4", "1")
@@ -108,26 +108,26 @@ def test_junit_has_every_case_and_what_failed(diagnose: Run, overlay: Path, tmp_
     assert cases["only full"].find("failure") is None
 
 
-def test_a_change_since_the_last_pass_selects_its_cases(diagnose: Run, overlay: Path) -> None:
+def test_a_change_since_the_last_pass_selects_its_cases(on_small: Run, overlay: Path) -> None:
     (overlay / "more.test.yaml").write_text("schema: modelmedic/tests/1\ncases: []\n")
-    first = diagnose("kb", "test", "--changed", "--kb", overlay)
+    first = on_small("kb", "test", "--changed", "--kb", overlay)
     assert first.code == 0
     assert "all cases are run: nothing is known of an earlier run" in first.err
     everything = int(first.out.split()[0])
-    again = diagnose("kb", "test", "--changed", "--kb", overlay)
+    again = on_small("kb", "test", "--changed", "--kb", overlay)
     assert (again.code, again.out, again.err) == (0, "0 passed, 0 failed\n", "")
     change(overlay / "disk.yaml", 'lt: "2.0"', 'lt: "1.0"')
-    broken = diagnose("kb", "test", "--changed", "--kb", overlay)
+    broken = on_small("kb", "test", "--changed", "--kb", overlay)
     assert broken.code == 3 and "local.rule.disk does not fire" in broken.out
     count = int(broken.out.splitlines()[-1].split()[0])
     assert 2 <= count < everything / 2
     (overlay / "more.test.yaml").unlink()
-    answer = diagnose("kb", "test", "local/", "--changed", "--kb", overlay)
+    answer = on_small("kb", "test", "local/", "--changed", "--kb", overlay)
     assert "all cases are run: a file is gone (local/more.test.yaml)" in answer.err
 
 
 def test_git_says_what_changed(
-    diagnose: Run, overlay: Path, monkeypatch: pytest.MonkeyPatch
+    on_small: Run, overlay: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from modelmedic.interfaces.cli.kb import changed
 
@@ -170,33 +170,33 @@ cases:
 
 
 def test_confidence_and_what_must_not_be_derived_are_judged(
-    diagnose: Run, disk: Callable[[str, str], Path]
+    on_small: Run, disk: Callable[[str, str], Path]
 ) -> None:
     overlay = disk(RULES, WRONG)
-    answer = diagnose("kb", "test", "local/", "--kb", overlay)
+    answer = on_small("kb", "test", "local/", "--kb", overlay)
     assert answer.code == 3
     said = " ".join(answer.out.split())
     assert "local.disk.full is likely, not certain" in said
     assert "is there, not expected" in said
     right = WRONG.replace("certain}", "likely}").replace("name: local.disk.full}]", "name: lab}]")
     (overlay / "disk.test.yaml").write_text(right)
-    assert diagnose("kb", "test", "local/", "--kb", overlay).code == 0
+    assert on_small("kb", "test", "local/", "--kb", overlay).code == 0
 
 
-def test_a_file_that_is_not_valid_is_told_of(diagnose, overlay):
+def test_a_file_that_is_not_valid_is_told_of(on_small, overlay):
     """Its cases are missing from the count, so silence would look like success."""
     (overlay / "broken.test.yaml").write_text(
         "schema: modelmedic/tests/1\ncases:\n  - {name: a, b, kind: fires, entry: x.y, facts: []}\n"
     )
-    answer = diagnose("kb", "test", "local/", "--kb", overlay)
+    answer = on_small("kb", "test", "local/", "--kb", overlay)
     assert answer.code == 3
     assert "broken.test.yaml:3:" in answer.err
     assert " passed, 0 failed" in answer.out
 
 
-def test_an_entry_that_does_not_compile_stops_no_other_case(diagnose, overlay):
+def test_an_entry_that_does_not_compile_stops_no_other_case(on_small, overlay):
     change(overlay / "disk.yaml", "fact: error_message", "fact: no_such_kind")
-    answer = diagnose("kb", "test", "local/", "--kb", overlay, "-f", "json")
+    answer = on_small("kb", "test", "local/", "--kb", overlay, "-f", "json")
     assert answer.code == 3
     assert "MM230" in answer.err
     assert [failed["case"] for failed in answer.json["failed"]] == ["full and old", "only full"]

@@ -41,9 +41,9 @@ def overlay(disk: Callable[[str, str], Path]) -> Path:
 
 
 def test_alternatives_that_no_case_fires_and_untested_entries_are_named(
-    diagnose: Run, overlay: Path
+    on_small: Run, overlay: Path
 ) -> None:
-    answer = diagnose("kb", "coverage", "--kb", overlay, "-f", "json")
+    answer = on_small("kb", "coverage", "--kb", overlay, "-f", "json")
     local = [x for x in answer.json["not_exercised"] if x["entry"].startswith("local.")]
     assert [(x["entry"], x["unit"], x["name"]) for x in local] == [
         ("local.rule.disk", "leaves", "when.any.1"),
