@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from modelmedic.engine import Diagnoser
+from modelmedic.engine.compiler.store import knowledge_base
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARE = 4  # without --deep, a property is tried on one example in so many
@@ -82,6 +83,14 @@ def small_knowledge() -> Path:
     """Two diagnoses with a rule each. In place of the shipped knowledge it makes quick what is done
     to all of the knowledge."""
     return ROOT / "tests" / "small_knowledge"
+
+
+@pytest.fixture
+def small_base(small_knowledge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The small knowledge is the shipped one, in this process."""
+    shipped = (str(small_knowledge), *knowledge_base.SHIPPED_FOLDERS[1:])
+    monkeypatch.setattr(knowledge_base, "SHIPPED_KNOWLEDGE", str(small_knowledge))
+    monkeypatch.setattr(knowledge_base, "SHIPPED_FOLDERS", shipped)
 
 
 @pytest.fixture(scope="session")

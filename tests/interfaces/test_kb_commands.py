@@ -77,8 +77,8 @@ def change(path, old, new):
     path.write_text(text.replace(old, new, 1))
 
 
-def test_lint_is_silent_about_sound_knowledge(diagnose, overlay):
-    answer = diagnose("kb", "lint", "--kb", overlay)
+def test_lint_is_silent_about_sound_knowledge(on_small, overlay):
+    answer = on_small("kb", "lint", "--kb", overlay)
     assert (answer.code, answer.err) == (0, ""), answer.out
     assert answer.out.endswith(" entries, 0 problems\n")
 

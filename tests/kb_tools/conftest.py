@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from modelmedic.engine.compiler.store import knowledge_base
 from modelmedic.interfaces.cli.main import main
 
 
@@ -58,12 +57,9 @@ def diagnose(
 
 @pytest.fixture
 def on_small(
-    diagnose: Run, small_knowledge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    diagnose: Run, small_base: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Run:
     """Runs ``diagnose`` with the small knowledge as the shipped one."""
-    shipped = (str(small_knowledge), *knowledge_base.SHIPPED_FOLDERS[1:])
-    monkeypatch.setattr(knowledge_base, "SHIPPED_KNOWLEDGE", str(small_knowledge))
-    monkeypatch.setattr(knowledge_base, "SHIPPED_FOLDERS", shipped)
     monkeypatch.setenv("MODELMEDIC_CACHE", str(tmp_path / "small"))
     return diagnose
 

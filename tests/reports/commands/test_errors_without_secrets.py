@@ -119,6 +119,7 @@ rules:
         f"'{KEY}': *x",
     ],
 )
+@pytest.mark.usefixtures("small_base")
 def test_knowledge(diagnose, tmp_path, more):
     (tmp_path / "kb" / "rules").mkdir(parents=True)
     (tmp_path / "kb" / "rules" / "x.yaml").write_text(RULE.format(more=more))

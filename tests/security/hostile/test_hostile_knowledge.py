@@ -8,6 +8,8 @@ import html5lib
 import pytest
 import yaml
 
+pytestmark = pytest.mark.usefixtures("small_base")
+
 HEAD = {"domain": "local", "sources": [{"ref": "notes"}]}
 WORST = "\x1b]0;owned\x07\x9b31m\u202e\u200b[bold]<b>x</b>\n::error::y"
 

@@ -106,6 +106,7 @@ DIAGNOSIS = """  - id: tinker.perf.planted-{number}
 """
 
 
+@pytest.mark.usefixtures("small_base")
 def test_knowledge_commands(said, planted, clean, tmp_path):
     folder = tmp_path / "overlay"
     folder.mkdir()
