@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ..findings import Script
 from ..reading.values import LOOPS, dotted, last_name
 
 _CLOCKS = frozenset({"time", "perf_counter", "monotonic", "time_ns", "perf_counter_ns"})
-_LEAVES = (ast.Continue, ast.Break, ast.Raise, ast.Return, ast.Assert)
+_LEAVES = (ast.Raise, ast.Return, ast.Assert)
+_EXITS = frozenset({"exit", "_exit", "quit", "abort"})
 _TELLS = re.compile(
     r"_{0,2}(?:print|log|info|debug|warn|write|report|track|record|postfix|set_postfix|emit|echo"
     r"|metric|progress|update_progress|add_scalar|len|float|int|str|sum|mean|min|max|abs|item|get"
@@ -74,20 +75,23 @@ def _standing_for(script: Script, node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _uses(script: Script, wait: ast.AST, step: ast.AST) -> bool:
-    around = {id(each) for each in script.above(step)}
+    around = [*script.above(step)]
     known: set[str] = set()
+    told: set[str] = set()  # what may know how it went, without being part of what a step takes
     nodes = list(_between(script, wait, step))
 
     def uses(node: ast.AST) -> bool:
         return _holds(node, known) or any(each is wait for each in script.below(node))
 
+    if any(_is_left_out(script, each, around) for each in script.above(wait)):
+        return True
     for node in (*nodes, *nodes):
-        if (
-            isinstance(node, (ast.If, ast.Assert, ast.While))
-            and uses(node.test)
-            and (id(node) in around or _may_leave(script, node))
-        ):
-            return True
+        asked = _asked(node)
+        if any(uses(each) or _holds(each, told) for each in asked):
+            if any(node is each for each in around) or _may_leave(script, node, around):
+                return True
+            told |= _set_below(script, node)
+        told |= _told(script, node, uses)
         known |= _learnt(script, node, uses, step)
     given = [*step.args, *(k.value for k in step.keywords)] if isinstance(step, ast.Call) else []
     own = isinstance(step, ast.Call) and dotted(getattr(step.func, "value", None)) == "self"
@@ -95,9 +99,10 @@ def _uses(script: Script, wait: ast.AST, step: ast.AST) -> bool:
     return any(map(uses, given)) or (inside and any(n.startswith("self") for n in known))
 
 
-def _learnt(script: Script, node: ast.AST, uses: object, step: ast.AST) -> set[str]:
+def _learnt(
+    script: Script, node: ast.AST, uses: Callable[[ast.AST], bool], step: ast.AST
+) -> set[str]:
     """The names that hold something of the result behind a piece of code."""
-    assert callable(uses)
     if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         made = node.value is not None and uses(node.value)
@@ -135,11 +140,55 @@ def _holds(node: ast.AST, known: set[str]) -> bool:
     return False
 
 
-def _may_leave(script: Script, node: ast.If | ast.Assert | ast.While) -> bool:
-    body = node.body if isinstance(node, ast.If) else [node]
-    return isinstance(node, (ast.If, ast.Assert)) and any(
-        isinstance(part, _LEAVES) for each in body for part in script.below(each)
-    )
+def _asked(node: ast.AST) -> list[ast.expr]:
+    """What a piece of code decides by."""
+    if isinstance(node, (ast.If, ast.Assert, ast.While, ast.IfExp)):
+        return [node.test]
+    if isinstance(node, ast.BoolOp):
+        return node.values[:-1]
+    return [node.subject] if isinstance(node, ast.Match) else []
+
+
+def _may_leave(script: Script, node: ast.AST, around: list[ast.AST]) -> bool:
+    """Whether an arm of a decision ends what is ``around`` the next call."""
+    if not isinstance(node, (ast.If, ast.Match)):
+        return isinstance(node, ast.Assert)
+    return any(_leaves(script, part, around) for part in script.below(node))
+
+
+def _leaves(script: Script, part: ast.AST, around: list[ast.AST]) -> bool:
+    if isinstance(part, (ast.Break, ast.Continue)):
+        loop = next((each for each in script.above(part) if isinstance(each, LOOPS)), None)
+        return any(loop is each for each in around)
+    if isinstance(part, ast.Call):
+        return last_name(part.func) in _EXITS
+    return isinstance(part, _LEAVES)
+
+
+def _is_left_out(script: Script, node: ast.AST, around: list[ast.AST]) -> bool:
+    """Whether a ``try`` goes on without the next call where what it waits for fails."""
+    if not isinstance(node, ast.Try) or any(node is each for each in around):
+        return False
+    ends = (part for each in node.handlers for part in script.below(each))
+    return any(not isinstance(e, ast.Raise) and _leaves(script, e, around) for e in ends)
+
+
+def _set_below(script: Script, node: ast.AST) -> set[str]:
+    """The names that a decision sets in its arms: flags such as ``sound = False``."""
+    if not isinstance(node, (ast.If, ast.Match)):
+        return set()
+    made = (part for part in script.below(node) if isinstance(part, ast.Assign))
+    return {name for each in made for target in each.targets for name in _bound(target)}
+
+
+def _told(script: Script, node: ast.AST, uses: Callable[[ast.AST], bool]) -> set[str]:
+    """The object of the program that a call tells of the result: ``watch.record(loss)``."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return set()
+    owner = dotted(node.func.value)
+    if owner in ("", "self") or script.machine.value(node.func.value).kind == "import":
+        return set()
+    return {owner} if any(map(uses, [*node.args, *(k.value for k in node.keywords)])) else set()
 
 
 def _between(script: Script, wait: ast.AST, step: ast.AST) -> Iterator[ast.AST]:
