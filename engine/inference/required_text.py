@@ -44,14 +44,16 @@ def _parsed(pattern: str) -> Iterable[Any]:
 
 def _any_of(parsed: Iterable[Any]) -> tuple[str, ...]:
     """Texts one of which each match contains: those whose shortest is the longest."""
-    found = [(run[:MAX_LENGTH],) for run in _runs(parsed)]
+    found: list[tuple[str, ...]] = [(run[:MAX_LENGTH],) for run in _runs(parsed)]
     for op, argument in parsed:
         if op is _constants.SUBPATTERN:
             found.append(_any_of(argument[-1]))
         elif op in (_constants.MAX_REPEAT, _constants.MIN_REPEAT) and argument[0] > 0:
             found.append(_any_of(argument[2]))
-        elif op is _constants.BRANCH and all(branches := [_any_of(b) for b in argument[1]]):
-            found.append(tuple(sorted({text for texts in branches for text in texts})))
+        elif op is _constants.BRANCH:
+            branches = [_any_of(branch) for branch in argument[1]]
+            every = {text for texts in branches for text in texts}
+            found.append(tuple(sorted(every)) if all(branches) else ())
     certain = [texts for texts in found if texts and min(map(len, texts)) >= MIN_LENGTH]
     return max(certain, key=lambda texts: (min(map(len, texts)), -len(texts)), default=())
 

@@ -131,7 +131,8 @@ def _(port: Port) -> bool | None:
 
     def forward(layer: Any, x: Tensor, attention: Any, mlp: Any) -> Tensor:
         x = x + attention(layer.post_attention_layernorm(x))
-        return x + mlp(layer.post_feedforward_layernorm(x))  # type: ignore[no-any-return]
+        x = x + mlp(layer.post_feedforward_layernorm(x))
+        return x
 
     of_block(port, forward)
     return None
@@ -146,7 +147,8 @@ def _(port: Port) -> bool | None:
 
     def forward(layer: Any, x: Tensor, attention: Any, mlp: Any) -> Tensor:
         x = x + layer.input_layernorm(attention(x)) * by
-        return x + layer.post_attention_layernorm(mlp(x)) * by  # type: ignore[no-any-return]
+        x = x + layer.post_attention_layernorm(mlp(x)) * by
+        return x
 
     of_block(port, forward)
     return None

@@ -38,7 +38,8 @@ def _(port: Port) -> bool | None:
     def make(norm: Any) -> Any:
         def forward(x: Tensor) -> Tensor:
             mean = x.float().pow(2).mean(1, keepdim=True)
-            return norm.weight * (x.float() * (mean + 1e-6).rsqrt()).to(x.dtype)  # type: ignore[no-any-return]
+            scaled: Tensor = norm.weight * (x.float() * (mean + 1e-6).rsqrt()).to(x.dtype)
+            return scaled
 
         return forward
 

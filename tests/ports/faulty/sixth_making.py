@@ -28,7 +28,7 @@ def alien(name: str, part: str, everywhere: bool = False) -> Callable[[Break], B
 
 def one_token(x: Tensor, axis: int = 1) -> bool:
     """Whether a module is given a decoded token, and not a prompt."""
-    return x.shape[axis] == 1
+    return bool(x.shape[axis] == 1)
 
 
 def while_decoding(
