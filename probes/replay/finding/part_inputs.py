@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..spec import Reading
 from .given import Finder, Found, Given
 
 PARTS_OF = {
@@ -16,6 +19,7 @@ NEEDS = {
 }  # fmt: skip
 """The weight of each part: not every module has all of them."""
 ROWS = "its input of"
+SHIFTED = ("its input one position", "its input two positions")
 
 
 def _part_inputs(one: Given) -> Found:
@@ -23,10 +27,29 @@ def _part_inputs(one: Given) -> Found:
         if words.startswith(ROWS):
             continue
         for parts in PARTS_OF[one.reading.family]:
-            if any(NEEDS[part] not in one.reading.weights for part in parts):
-                continue
-            spec = one.reading.spec | {"part_inputs": dict.fromkeys(parts, x)}
-            yield one.reading._replace(spec=spec), f"{' and '.join(parts)} from {words}"
+            if not (_is_dispatch(words, parts) or _lacks(one, parts)):
+                yield _of(one, parts, x), f"{' and '.join(parts)} from {words}"
 
 
-PART_INPUTS: dict[str, Finder] = {"part-inputs": _part_inputs}
+def _dispatch(one: Given) -> Found:
+    """Tokens that reach experts of their neighbours: a matter of routing, not of what the block is
+    given."""
+    for words, x in one.given["inputs"]():
+        if _is_dispatch(words, ("experts",)) and not _lacks(one, ("experts",)):
+            yield _of(one, ("experts",), x), words.removeprefix("its input ")
+
+
+def _is_dispatch(words: str, parts: tuple[str, ...]) -> bool:
+    return words.startswith(SHIFTED) and parts == ("experts",)
+
+
+def _lacks(one: Given, parts: tuple[str, ...]) -> bool:
+    return any(NEEDS[part] not in one.reading.weights for part in parts)
+
+
+def _of(one: Given, parts: tuple[str, ...], x: Any) -> Reading:
+    spec = one.reading.spec | {"part_inputs": dict.fromkeys(parts, x)}
+    return one.reading._replace(spec=spec)
+
+
+PART_INPUTS: dict[str, Finder] = {"part-inputs": _part_inputs, "dispatch": _dispatch}

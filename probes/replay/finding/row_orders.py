@@ -137,12 +137,14 @@ def _other(found: Origin, one: Given) -> bool:
     if (found.rows < 0).any():
         return False
     if spec.get("head_dim"):
-        return not (_heads(found, one) or _shards(found, one))
+        return not (_heads(found, one) or _head_shards(found, one))
     return bool(spec.get("is_fused")) or not _shards(found, one)
 
 
 def _head_shards(found: Origin, one: Given) -> bool:
-    return _shards(found, one) and not _heads(found, one)
+    """Whether ranks have the rows of another one. No rank has a part of a head, so an order of such
+    parts is a matter of how heads lie."""
+    return _shards(found, one) and not is_order(found.rows, found.own)
 
 
 def _copied(found: Origin) -> bool:
