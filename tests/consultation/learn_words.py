@@ -1,11 +1,12 @@
 """Learns the weights of signs from phrases: writes knowledge/words/weights.yaml (`make words`).
 
 A softmax regression over the signs of each phrase, first over all signs, then over those that count
-most. What a corpus sets apart stays out. A phrase of an older corpus may mean its symptom or a
+most. What a corpus sets apart stays out, whoever wrote it again. A phrase of an older corpus may mean its symptom or a
 closer one whose triage goes on there."""
 
 import math
 import random
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ from .phrase_corpus import OF_TREES, Phrase, learned_from, phrases, set_apart, t
 
 WEIGHTS = Path(__file__).parents[2] / "knowledge" / "words" / "weights.yaml"
 STRENGTH = 100.0  # how much the phrases count against small weights
-STEPS = (50, 40)
+STEPS = (25, 45)
 DRAWN, OF_TOPIC, AS_IT_STANDS = 1.0, 2.0, 3.0
 """How much a complaint put together from choices counts, one of a lexicon, and any other phrase."""
 JOINED = 2_500
@@ -72,15 +73,22 @@ def examples(words: Mapping[str, Any]) -> Iterator[Example]:
     family: dict[str, set[str]] = {}
     for name, tree in words["leads_to"].items():
         family.setdefault(tree, {tree}).add(name)
+    apart = {_bare(p.text) for n in training_files() for p in phrases(n) if set_apart(n, p.text)}
     for name in training_files():
         for said in phrases(name):
             one = len(said.symptoms) + len(said.denied) < 2
-            if one and not set_apart(name, said.text):
+            if one and _bare(said.text) not in apart:
                 weight = DRAWN if said.drawn and said.symptoms else AS_IT_STANDS
                 yield Example(said.text, _among(said, name, family), weight)
     for symptom, _, texts in words["topics"]:
         for text in texts:
-            yield Example(text, frozenset({symptom}), OF_TOPIC)
+            if _bare(text) not in apart:
+                yield Example(text, frozenset({symptom}), OF_TOPIC)
+
+
+def _bare(text: str) -> str:
+    """A text without what does not count where two people write the same."""
+    return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def joined(given: Sequence[Example]) -> Iterator[Example]:
