@@ -19,6 +19,7 @@ _FIRM_WITH_PHRASE = 0.8  # where a phrase says the same
 _FIRM_WORD_FOR_WORD = 0.25  # where a phrase says just the same
 _FIRM_AMONG_UNKNOWN = 0.9  # where less than this share of the words is known:
 _KNOWN = 0.7
+_STRANGE = 0.5  # the share of known words up to which what they say by themselves does not count
 _FIRM_WITHOUT_CONCEPT = 0.85  # where no concept of the lexicon tells anything
 _WITH_CAUSE = 0.5  # where a phrase names a cause of it
 _AHEAD = 6.0  # how many times as likely as the next one
@@ -30,11 +31,11 @@ _STRONG = 0.7  # the chance that stands among words of other matters
 _PART = 0.6  # the chance from which a part of a text is a complaint of its own
 _HEARD = 0.15  # the chance in the whole text that a complaint of its part has
 _SURE = 0.99  # the chance of a part that needs no more support
-_DOUBT = 0.9  # the chance of each part from which a text may not be one complaint
+_DOUBT = 0.9  # the chance of each part from which a text may say several things
 _NAMED = 0.1  # the chance of a symptom that is named, and
 _CLEARLY = 0.75  # its share of all symptoms
 _HEARD_AT_LEAST = 0.01  # however sure its part is
-_RECORDED = 0.97  # the chance of each part from which several complaints, or a denial, are taken
+_RECORDED = 0.97  # the chance of each part from which several complaints are taken
 _HINT = 0.5  # the chance of a part of another symptom that keeps a text from being one complaint
 _HINT_HEARD = 0.04  # the chance in the whole text that a hint of its part has
 _SURE_OF_ALL = 0.9  # the chance of the whole text that no part of it changes
@@ -77,7 +78,8 @@ class Understander:
             strange = not any(self._scorer.knows(w) for _, words in reading.forms for w in words)
             return said if strange and said.symptoms else found
         again = self._weighed(known, self._scorer.score(known), reading, said)
-        return again if again.symptoms else found
+        agrees = again.symptoms == (score.best,) or score.known <= _STRANGE
+        return again if again.symptoms and agrees else found
 
     def is_sure(self, text: str) -> bool:
         """Whether the words alone name one symptom beyond doubt."""
@@ -203,9 +205,7 @@ def _together(parts: Sequence[_Part], score: Score) -> Understanding | None:
         return None
     least = min(part.chance for part in parts)
     heard = min(map(score.of, names))
-    if len(names) == 1:
-        return Understanding(names, (), denied) if least >= _RECORDED else None
-    if least < _DOUBT or (heard < _HEARD_AT_LEAST and least < _SURE):
+    if least < _DOUBT or (len(names) > 1 and heard < _HEARD_AT_LEAST and least < _SURE):
         return None
-    taken = heard >= (_HEARD if least < _SURE else _HEARD_AT_LEAST)
+    taken = len(names) == 1 or heard >= (_HEARD if least < _SURE else _HEARD_AT_LEAST)
     return Understanding(names, (), denied) if taken else Understanding(near=names)
