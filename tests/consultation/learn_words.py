@@ -1,8 +1,8 @@
 """Learns the weights of signs from phrases: writes knowledge/words/weights.yaml (`make words`).
 
 A softmax regression over the signs of each phrase, first over all signs, then over those that count
-most. What a corpus sets apart stays out, whoever wrote it again. A phrase of an older corpus may mean its symptom or a
-closer one whose triage goes on there."""
+most. What a corpus sets apart stays out, whoever wrote it again. A phrase of an older corpus may
+mean its symptom or a closer one whose triage goes on there."""
 
 import math
 import random
