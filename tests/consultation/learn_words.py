@@ -33,7 +33,7 @@ from .phrase_corpus import OF_TREES, Phrase, learned_from, phrases, set_apart, t
 WEIGHTS = Path(__file__).parents[2] / "knowledge" / "words" / "weights.yaml"
 STRENGTH = 100.0  # how much the phrases count against small weights
 STEPS = (25, 50)
-DRAWN, OF_TOPIC, AS_IT_STANDS = 1.0, 5.0, 3.0
+DRAWN, OF_TOPIC, AS_IT_STANDS = 1.0, 3.0, 3.0
 """How much a complaint put together from choices counts, one of a lexicon, and any other phrase."""
 JOINED = 2_500
 JOINTS = (" and ", ", also ", ". ", " plus ", "; ", ", and on top ", " but also ", ", ")

@@ -105,7 +105,7 @@ def test_several_complaints_and_denials_of_others(understander: Understander) ->
     found = counted(understander, said)
     assert len(said) >= 60
     assert found["right"] >= 0.40 * len(said), found
-    assert found["right"] + found["near"] >= 0.70 * len(said), found
+    assert found["right"] + found["near"] >= 0.85 * len(said), found
     recorded = ((p, understander.understand(p.text)) for p in said)
     unsaid = [p.text for p, m in recorded if m.symptoms and _unsaid(p, m)]
     assert len(unsaid) <= 0.05 * len(said), len(unsaid)
@@ -162,7 +162,7 @@ def test_slips_of_the_keys_do_not_matter(understander: Understander, leads: dict
     slipped = [phrase._replace(text=with_slip(phrase.text)) for phrase in said]
     found = counted(understander, slipped, leads)
     assert found["right"] >= 0.85 * len(said), found
-    assert found["wrong"] <= 0.035 * len(said), found
+    assert found["wrong"] <= 0.03 * len(said), found
 
 
 def with_slip(text: str) -> str:

@@ -15,8 +15,8 @@ from .understood import Understanding
 
 _MOST_NEAR = 4
 _FIRM = 0.75  # the chance from which a symptom is taken
-_FIRM_WITH_PHRASE = 0.8  # where a phrase says the same
-_FIRM_WORD_FOR_WORD = 0.25  # where a phrase says just the same
+_FIRM_WITH_PHRASE = 0.7  # where a phrase says the same
+_FIRM_WORD_FOR_WORD = 0.25  # where a phrase says just the same, and nothing else
 _FIRM_AMONG_UNKNOWN = 0.9  # where less than this share of the words is known:
 _KNOWN = 0.7
 _STRANGE = 0.5  # the share of known words up to which what they say by themselves does not count
@@ -31,14 +31,15 @@ _STRONG = 0.7  # the chance that stands among words of other matters
 _PART = 0.6  # the chance from which a part of a text is a complaint of its own
 _HEARD = 0.15  # the chance in the whole text that a complaint of its part has
 _SURE = 0.99  # the chance of a part that needs no more support
-_DOUBT = 0.9  # the chance of each part from which a text may say several things
+_DOUBT = 0.9  # the chance of a part that keeps the text from being one complaint
+_DOUBT_DENIED = 0.7  # that of a part that denies something
 _NAMED = 0.1  # the chance of a symptom that is named, and
 _CLEARLY = 0.75  # its share of all symptoms
-_HEARD_AT_LEAST = 0.01  # however sure its part is
+_HEARD_AT_LEAST = 0.002  # however sure its part is
 _RECORDED = 0.97  # the chance of each part from which several complaints are taken
 _HINT = 0.5  # the chance of a part of another symptom that keeps a text from being one complaint
 _HINT_HEARD = 0.04  # the chance in the whole text that a hint of its part has
-_SURE_OF_ALL = 0.9  # the chance of the whole text that no part of it changes
+_SURE_OF_ALL = 0.9  # the chance of the whole text that no mere hint changes
 _DENIED = 0.6  # the chance of a symptom, without its negation, from which it is denied
 
 
@@ -71,15 +72,27 @@ class Understander:
             return Understanding()  # a number, which is none that means something here
         found = self._weighed(text, score, reading, said)
         nothing = score.known > 0 and score.nothing >= _LIKELY_NOTHING
-        if found.symptoms or found.denied or nothing:
+        if found.denied or (nothing and not found.symptoms):
             return found
         known = self._in_known_words(text, reading)
+        if found.symptoms:
+            return self._unless_misread(known, found, score)
         if not known:
             strange = not any(self._scorer.knows(w) for _, words in reading.forms for w in words)
             return said if strange and said.symptoms else found
         again = self._weighed(known, self._scorer.score(known), reading, said)
         agrees = again.symptoms == (score.best,) or score.known <= _STRANGE
         return again if again.symptoms and agrees else found
+
+    def _unless_misread(
+        self, known: str | None, found: Understanding, score: Score
+    ) -> Understanding:
+        """What was found, unless the text in ``known`` words says something else: a slip of the
+        keys may hide the word that matters."""
+        other = self._scorer.score(known) if known else Score()
+        if other.chance < _FIRM or other.best in found.symptoms:
+            return found
+        return Understanding(near=_near((*found.symptoms, other.best), score))
 
     def is_sure(self, text: str) -> bool:
         """Whether the words alone name one symptom beyond doubt."""
@@ -91,13 +104,20 @@ class Understander:
         if self._phrases.is_foreign(reading) and score.chance < _STRONG:
             likely = score.nothing < _LIKELY_NOTHING and score.chance >= _PERHAPS
             return Understanding(near=_near((), score) if likely else ())
-        if score.best in self._phrases.exact(reading) and score.chance >= _FIRM_WORD_FOR_WORD:
-            return Understanding((score.best,), said.diagnoses)  # a phrase, word for word
+        if word_for_word := self._word_for_word(reading, score):
+            return Understanding((word_for_word,), said.diagnoses)
         if several := self._several(text, score):
             return several
         found = self._one(text, score, reading, said)
         others = self._hinted(text, score) if found.symptoms else ()
         return Understanding(near=_near((*found.symptoms, *others), score)) if others else found
+
+    def _word_for_word(self, reading: Reading, score: Score) -> str:
+        """The symptom that has a phrase with just the concepts of the text, if it is the likeliest
+        or no other symptom has such a phrase."""
+        exact = self._phrases.exact(reading)
+        name = score.best if score.best in exact or len(exact) != 1 else next(iter(exact))
+        return name if name in exact and score.of(name) >= _FIRM_WORD_FOR_WORD else ""
 
     def _in_known_words(self, text: str, reading: Reading) -> str | None:
         """The text, with a word that has weights for each concept whose words have none (of an
@@ -131,14 +151,11 @@ class Understander:
 
     def _hinted(self, text: str, score: Score) -> tuple[str, ...]:
         """Other symptoms that parts of a text may speak of, or deny."""
-        if score.chance >= _SURE_OF_ALL:
-            return ()
         parts = {each for texts in partings(text, self._lexicon.breaks) for each in texts}
         plain = {self._reader.read(each).affirmed for each in parts} - {""}
         weighed = map(self._scorer.score, sorted(parts | plain))
-        hints = [(part.chance, part.best) for part in weighed if part.chance >= _HINT]
-        named = dict.fromkeys(name for _, name in sorted(hints, reverse=True))
-        return tuple(n for n in named if n != score.best and score.of(n) >= _HINT_HEARD)
+        hints = [(p.chance, p.best) for p in weighed if _may_be_another(p, score)]
+        return tuple(dict.fromkeys(name for _, name in sorted(hints, reverse=True)))
 
     def _firm(self, score: Score, reading: Reading) -> float:
         """The chance from which a symptom is taken: higher where words are unknown, or where no
@@ -192,6 +209,16 @@ class Understander:
         return ("", 0.0) if other else (plain.best, plain.chance)
 
 
+def _may_be_another(part: Score, score: Score) -> bool:
+    """Whether a part of a text may complain of something else besides. ``score``: of the text."""
+    if part.best == score.best:
+        return False
+    heard = score.of(part.best)
+    if part.chance >= _DOUBT and heard >= _HEARD_AT_LEAST:
+        return True
+    return part.chance >= _HINT and heard >= _HINT_HEARD and score.chance < _SURE_OF_ALL
+
+
 def _near(first: Sequence[str], score: Score) -> tuple[str, ...]:
     """What may be meant: some symptoms, then the likeliest."""
     return tuple(dict.fromkeys((*first, *(name for _, name in score.ranked))))[:_MOST_NEAR]
@@ -203,9 +230,11 @@ def _together(parts: Sequence[_Part], score: Score) -> Understanding | None:
     denied = tuple(dict.fromkeys(p.symptom for p in parts if p.denied and p.symptom not in names))
     if not names or len(names) + len(denied) < 2:
         return None
+    if any(part.chance < (_DOUBT_DENIED if part.denied else _DOUBT) for part in parts):
+        return None
     least = min(part.chance for part in parts)
     heard = min(map(score.of, names))
-    if least < _DOUBT or (len(names) > 1 and heard < _HEARD_AT_LEAST and least < _SURE):
+    if len(names) > 1 and heard < _HEARD_AT_LEAST and least < _SURE:
         return None
     taken = len(names) == 1 or heard >= (_HEARD if least < _SURE else _HEARD_AT_LEAST)
     return Understanding(names, (), denied) if taken else Understanding(near=names)
