@@ -207,10 +207,27 @@ def test_what_is_meant(
     assert list(found.denied) == denied
 
 
-def test_parts_that_are_not_sure_are_asked_back(understander: Understander) -> None:
-    found = understander.understand("the smoke test passes but stage 5 fails")
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("the smoke test passes but stage 5 fails", {"e2e-fails", "smoke-test-bad"}),
+        ("load state fails, and same answer every time", {"save-load-failed", "mode-collapse"}),
+        ("heartbeats missing, and tinker is dead", {"heartbeat-warnings", "is-it-down"}),
+    ],
+)
+def test_parts_that_are_not_sure_are_asked_back(
+    understander: Understander, text: str, offered: set[str]
+) -> None:
+    """Also a part that is sure where the whole text says hardly anything of it."""
+    found = understander.understand(text)
     assert not found.symptoms
-    assert {"e2e-fails", "smoke-test-bad"} <= set(found.near)
+    assert offered <= set(found.near)
+
+
+def test_a_slip_that_hides_the_word_that_matters_is_asked_back(understander: Understander) -> None:
+    found = understander.understand("model is overiftting badly")
+    assert not found.symptoms
+    assert "overfitting" in found.near
 
 
 @pytest.mark.parametrize(

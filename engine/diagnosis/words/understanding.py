@@ -31,12 +31,13 @@ _STRONG = 0.7  # the chance that stands among words of other matters
 _PART = 0.6  # the chance from which a part of a text is a complaint of its own
 _HEARD = 0.15  # the chance in the whole text that a complaint of its part has
 _SURE = 0.99  # the chance of a part that needs no more support
-_DOUBT = 0.9  # the chance of a part that keeps the text from being one complaint
-_DOUBT_DENIED = 0.7  # that of a part that denies something
+_DOUBT = 0.7  # the chance of each part from which a text may say several things
+_DOUBT_DENIED = 0.6  # that of a part that denies something
+_OTHER = 0.9  # the chance of a part of another symptom that keeps any text from being one complaint
 _NAMED = 0.1  # the chance of a symptom that is named, and
 _CLEARLY = 0.75  # its share of all symptoms
 _HEARD_AT_LEAST = 0.002  # however sure its part is
-_RECORDED = 0.97  # the chance of each part from which several complaints are taken
+_RECORDED = 0.96  # the chance of each part from which several complaints are taken
 _HINT = 0.5  # the chance of a part of another symptom that keeps a text from being one complaint
 _HINT_HEARD = 0.04  # the chance in the whole text that a hint of its part has
 _SURE_OF_ALL = 0.9  # the chance of the whole text that no mere hint changes
@@ -77,12 +78,12 @@ class Understander:
         known = self._in_known_words(text, reading)
         if found.symptoms:
             return self._unless_misread(known, found, score)
-        if not known:
-            strange = not any(self._scorer.knows(w) for _, words in reading.forms for w in words)
-            return said if strange and said.symptoms else found
-        again = self._weighed(known, self._scorer.score(known), reading, said)
+        again = self._weighed(known, self._scorer.score(known), reading, said) if known else found
         agrees = again.symptoms == (score.best,) or score.known <= _STRANGE
-        return again if again.symptoms and agrees else found
+        if again.symptoms and agrees:
+            return again
+        strange = not any(self._scorer.knows(w) for _, words in reading.forms for w in words)
+        return said if strange and said.symptoms and not (known and score.known) else found
 
     def _unless_misread(
         self, known: str | None, found: Understanding, score: Score
@@ -214,7 +215,7 @@ def _may_be_another(part: Score, score: Score) -> bool:
     if part.best == score.best:
         return False
     heard = score.of(part.best)
-    if part.chance >= _DOUBT and heard >= _HEARD_AT_LEAST:
+    if part.chance >= _OTHER and heard >= _HEARD_AT_LEAST:
         return True
     return part.chance >= _HINT and heard >= _HINT_HEARD and score.chance < _SURE_OF_ALL
 
@@ -234,7 +235,5 @@ def _together(parts: Sequence[_Part], score: Score) -> Understanding | None:
         return None
     least = min(part.chance for part in parts)
     heard = min(map(score.of, names))
-    if len(names) > 1 and heard < _HEARD_AT_LEAST and least < _SURE:
-        return None
     taken = len(names) == 1 or heard >= (_HEARD if least < _SURE else _HEARD_AT_LEAST)
     return Understanding(names, (), denied) if taken else Understanding(near=names)
