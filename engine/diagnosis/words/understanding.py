@@ -31,9 +31,11 @@ _STRONG = 0.7  # the chance that stands among words of other matters
 _PART = 0.6  # the chance from which a part of a text is a complaint of its own
 _HEARD = 0.15  # the chance in the whole text that a complaint of its part has
 _SURE = 0.99  # the chance of a part that needs no more support
-_DOUBT = 0.7  # the chance of each part from which a text may say several things
-_DOUBT_DENIED = 0.6  # that of a part that denies something
-_OTHER = 0.9  # the chance of a part of another symptom that keeps any text from being one complaint
+_DOUBT = 0.8  # the chance of each part from which a text may say several things
+_DOUBT_DENIED = 0.7  # that of a part that denies something
+_OTHER = (
+    0.95  # the chance of a part of another symptom that keeps any text from being one complaint
+)
 _NAMED = 0.1  # the chance of a symptom that is named, and
 _CLEARLY = 0.75  # its share of all symptoms
 _HEARD_AT_LEAST = 0.002  # however sure its part is
