@@ -33,9 +33,7 @@ _HEARD = 0.15  # the chance in the whole text that a complaint of its part has
 _SURE = 0.99  # the chance of a part that needs no more support
 _DOUBT = 0.8  # the chance of each part from which a text may say several things
 _DOUBT_DENIED = 0.7  # that of a part that denies something
-_OTHER = (
-    0.95  # the chance of a part of another symptom that keeps any text from being one complaint
-)
+_OTHER = 0.95  # the chance of a part of another symptom that is always asked back
 _NAMED = 0.1  # the chance of a symptom that is named, and
 _CLEARLY = 0.75  # its share of all symptoms
 _HEARD_AT_LEAST = 0.002  # however sure its part is
