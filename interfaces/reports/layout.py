@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import TextIO
 
+from ...facts.lazy_pattern import lazy
 from ...facts.records import NamedTuple
 from ...facts.redaction import Redacted
 from .output_guard import redacted
@@ -25,8 +26,8 @@ _STYLES = {
     "dim": "2",
 }
 # What stands in Python code and in no command of a shell.
-_CODE = re.compile(r"^(?:with|from|import|for|if) |^[\w., ]+ = |^[\w.]+\(|[,(]\s*\w+=")
-_ARGUMENTS = re.compile(r"-|[a-z][\w.]*=\S+(?: |$)")
+_CODE = lazy(r"^(?:with|from|import|for|if) |^[\w., ]+ = |^[\w.]+\(|[,(]\s*\w+=")
+_ARGUMENTS = lazy(r"-|[a-z][\w.]*=\S+(?: |$)")
 MAX_WIDTH = 100
 MAX_MARK = 0.4
 

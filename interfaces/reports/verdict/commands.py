@@ -3,11 +3,11 @@ a command at hand."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ....engine.diagnosis.report import Diagnosis
+from ....facts.lazy_pattern import lazy
 from ....facts.records import NamedTuple
 from ..layout import Line, is_arguments, prompt
 from .placeholders import in_words, replacements
@@ -19,7 +19,7 @@ ROOM = 76
 MAX_LINES = 6
 RIGHT_FORM = "Right form: "
 """Stands in a message before the repair of what it names."""
-_NAMES = re.compile(r"[a-z]{1,40}_[a-z_]{1,40}(?==|\()")
+_NAMES = lazy(r"[a-z]{1,40}_[a-z_]{1,40}(?==|\()")
 WHOLE = "# long: `-v` shows the whole command"
 DECIDES = "This decides: "
 """Stands in an action before what its outcomes mean."""
@@ -27,11 +27,11 @@ ACTION = 420
 """Characters of what to do: a step is given whole."""
 CHECK = 170
 """Characters on how to see that an action worked."""
-_OPEN = re.compile(r"[A-Z]{2}|\./|\.py\b|\.log\b")
+_OPEN = lazy(r"[A-Z]{2}|\./|\.py\b|\.log\b")
 """What may stand for something of the reader's."""
-_STRING = re.compile(r"'[^']{0,500}'|\"[^\"]{0,500}\"")
-_OPENS = re.compile(r"--?[A-Za-z]|&&$|\|\|?$")
-OURS = re.compile(
+_STRING = lazy(r"'[^']{0,500}'|\"[^\"]{0,500}\"")
+_OPENS = lazy(r"--?[A-Za-z]|&&$|\|\|?$")
+OURS = lazy(
     r"(?<![`'\w.-])diagnose (?:probe [a-z-]{2,30}|inspect|watch|decode)\b"
     r"(?![`'-])(?! (?:-|[A-Z]{2}))"  # a command with more behind it is left as it stands
 )

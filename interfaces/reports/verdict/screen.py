@@ -5,11 +5,11 @@ What is wrong, why, where, what to do, what was ruled out; the derivations stand
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ....engine.diagnosis.report import SEVERITIES, Diagnosis, NextStep, Report
+from ....facts.lazy_pattern import lazy
 from ..formats.text import overlay_lines, problem_lines, severity_style
 from ..layout import Line, counted
 from ..safe_text import one_line
@@ -58,7 +58,7 @@ STILL_WRONG = (
 CONFLICT = "Not settled: other facts speak against it (`-v` says which); decide first."
 PACKET = 600
 """Characters of the list of what to hand over: the reader needs every item."""
-_PLACEHOLDER = re.compile(r"(?<!\$)\b[A-Z][A-Z_]+\b")
+_PLACEHOLDER = lazy(r"(?<!\$)\b[A-Z][A-Z_]+\b")
 _BEGUN = ""
 """Stands among what was said for the first thing to do."""
 
