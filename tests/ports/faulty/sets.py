@@ -14,6 +14,8 @@ SETS = {
                "fourth_rotary"),
     "fifth": ("fifth", "fifth_more", "fifth_rest"),
     "sixth": ("sixth", "sixth_cache", "sixth_weights", "sixth_ends"),
+    "seventh": ("seventh", "seventh_attention", "seventh_cache", "seventh_ends", "seventh_experts",
+                "seventh_heads", "seventh_norms"),
 }  # fmt: skip
 
 
