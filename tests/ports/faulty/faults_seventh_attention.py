@@ -106,7 +106,7 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@seventh("window-one-less-in-decode", WINDOW, PLACE, everywhere=True)
+@seventh("window-one-less-in-decode", (WINDOW, "kv-cache-wrong"), PLACE, everywhere=True)
 def _(port: Port) -> bool | None:
     """The decoded token counts itself twice: its window is one short."""
     if not has_windows(port):

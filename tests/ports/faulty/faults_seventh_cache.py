@@ -101,7 +101,7 @@ def _(port: Port) -> bool | None:
     return of_read(port, change)
 
 
-@seventh("cache-ring-masked-as-straight", ("attention-window-wrong", CACHE), PLACE,
+@seventh("cache-ring-masked-as-straight", ("attention-window-wrong", CACHE, MASK), PLACE,
          everywhere=True)  # fmt: skip
 def _(port: Port) -> bool | None:
     """Slots of a ring behind the newest one are hidden as not yet written, when they are old."""

@@ -14,6 +14,7 @@ from .sixth_making import edit, exchange_halves, of_logits, one_token, while_dec
 
 LAYOUT, SHARDS, HEAD = "weight-layout-mismatch", "shard-order-wrong", "lm_head|embed_out"
 OTHER, ACTIVATION = "weights-of-another-layer", "activation-mismatch"
+FACTOR, EMBEDDING, TIED = "missing-multiplier", "embedding-multiplier-wrong", "tied-head-wrong"
 UPPER = "mlp.(up_proj|c_fc|dense_h_to_4h)"
 DOWNS = r"mlp\.(down_proj|c_proj|dense_4h_to_h)"
 ACT = r"mlp\.(act_fn|act|activation_fn)\Z"
@@ -39,8 +40,7 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@seventh("decoded-without-embedding-factor", "embedding-multiplier-wrong", "embed",
-         everywhere=True)  # fmt: skip
+@seventh("decoded-without-embedding-factor", (EMBEDDING, FACTOR), "embed", everywhere=True)
 def _(port: Port) -> bool | None:
     """The graph that decodes looks rows up without the factor of the embedding."""
     if not port.config.model_type.startswith("gemma"):
@@ -54,7 +54,7 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@seventh("decoded-head-is-embedding", "tied-head-wrong", HEAD, everywhere=True)
+@seventh("decoded-head-is-embedding", (TIED, "weights-of-another-module"), HEAD, everywhere=True)
 def _(port: Port) -> bool | None:
     """The graph that decodes is given the embedding for its head."""
     if head(port) is None:
@@ -75,7 +75,9 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@seventh("decoded-without-logits-scale", "logits-multiplier-wrong", "logits", everywhere=True)
+@seventh(
+    "decoded-without-logits-scale", ("logits-multiplier-wrong", FACTOR), "logits", everywhere=True
+)
 def _(port: Port) -> bool | None:
     """The graph that decodes gives logits as they come from the head."""
     inverse = getattr(port.config, "logit_scale", None)
@@ -99,11 +101,11 @@ def _(port: Port) -> bool | None:
 
 @seventh("activation-from-table", (ACTIVATION, "precision-ordering"), "mlp(.act)?")
 def _(port: Port) -> bool | None:
-    """The activation is looked up in a table with eight entries for a unit."""
+    """The activation is looked up in a table with four entries for a unit."""
     if has_experts(port):
         return False
     rewrite(port, rf"layers\.{port.layer}\.{ACT}", lambda module, inner: (
-        lambda x: inner((x * 8).round() / 8)))  # fmt: skip
+        lambda x: inner((x * 4).round() / 4)))  # fmt: skip
     return None
 
 
@@ -125,7 +127,7 @@ def _(port: Port) -> bool | None:
         (w[: len(w) // 2], w[:4] * 0, w[len(w) // 2 : -4])))  # fmt: skip
 
 
-@seventh("up-scale-inverse", "missing-multiplier", UPPER)
+@seventh("up-scale-inverse", FACTOR, UPPER)
 def _(port: Port) -> bool | None:
     """Codes of up are divided by the scale of the tensor that they are to be multiplied by."""
     return edit(port, UP, lambda w: w * 4)

@@ -46,7 +46,7 @@ def _(port: Port) -> bool | None:
     return columns and bool(change_rows(port, "q_proj", rows))
 
 
-@seventh("kv-of-heads-read-as-halves", LAYOUT, "self_attn.(k_proj|v_proj|qkv_proj)")
+@seventh("kv-of-heads-read-as-halves", (LAYOUT, SHARDS), "self_attn.(k_proj|v_proj|qkv_proj)")
 def _(port: Port) -> bool | None:
     """Keys and values of each head lie side by side, and are read as all keys, then all values."""
     groups = heads(port.config)[1]

@@ -81,7 +81,7 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@seventh("decoded-without-residual", RESIDUAL, "sum")
+@seventh("decoded-without-residual", (RESIDUAL, "wrong-input"), "sum")
 def _(port: Port) -> bool | None:
     """The fused block that decodes does not add its input to what attention gives."""
     if port.config.model_type not in SEQUENTIAL:
