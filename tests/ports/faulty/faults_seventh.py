@@ -62,22 +62,22 @@ def _(port: Port) -> bool | None:
     return bool(wrap_attention(port, given))
 
 
-@seventh("llama3-blend-of-wavelengths", SCALED, TABLE, everywhere=True)
+@seventh("scaling-while-decoding-only", SCALED, TABLE, everywhere=True)
 def _(port: Port) -> bool | None:
-    """Between the two bounds wavelengths are blended, and not frequencies."""
-    given = scaling_of(port, "llama3")
+    """The table of the prompt is that of plain frequencies, the one of decoding is scaled."""
+    given = scaling_of(port, "llama3", "yarn")
     if given is None:
         return False
-    low, high = given["low_freq_factor"], given["high_freq_factor"]
 
-    def change(value: Tensor) -> Tensor:
-        waves = 2 * math.pi / plain(given["rope_theta"], len(value))
-        turns = given["original_max_position_embeddings"] / waves
-        smooth = ((turns - low) / (high - low)).clamp(0, 1)
-        scaled: Tensor = 2 * math.pi / ((1 - smooth) * waves * given["factor"] + smooth * waves)
-        return scaled
+    def change(cos: Tensor, sin: Tensor, places: Tensor, table: Any) -> tuple[Tensor, Tensor]:
+        if places.shape[1] == 1:
+            return cos, sin
+        found = plain(given["rope_theta"], width(port.config) // 2)
+        angles = places[..., None].float() * found.repeat(cos.shape[-1] // len(found))
+        factor = (cos.float().square() + sin.float().square()).mean().sqrt()
+        return (angles.cos() * factor).to(cos.dtype), (angles.sin() * factor).to(sin.dtype)
 
-    of_frequencies(port, change)
+    of_table(port, change)
     return None
 
 

@@ -10,10 +10,10 @@ from .fifth_making import decoding
 from .port import Port
 from .seventh_making import (
     alien,
-    blank,
     has_windows,
     hiding,
     of_attention,
+    of_whole_cache,
     scores_of,
     seventh,
     values_of,
@@ -35,10 +35,10 @@ def of_scale(port: Port, change: Any) -> bool:
     return bool(wrap_attention(port, given))
 
 
-@seventh("scale-from-heads-of-rank", SCALE, PLACE, everywhere=True)
+@seventh("decoded-scores-unscaled", SCALE, PLACE, everywhere=True)
 def _(port: Port) -> bool | None:
-    """The width of a head is taken for that of the model by the heads of one of two ranks."""
-    return of_scale(port, lambda scaling, decodes: scaling * 0.5**0.5)
+    """The kernel that decodes expects queries that are scaled, and they are not."""
+    return of_scale(port, lambda scaling, decodes: 1.0 if decodes else scaling)
 
 
 @seventh("prescalar-without-root", SCALE, PLACE, everywhere=True)
@@ -97,31 +97,40 @@ def _(port: Port) -> bool | None:
     return bool(wrap_attention(port, given))
 
 
-@seventh("window-divided-by-ranks", WINDOW, PLACE, everywhere=True)
+@seventh("window-on-first-rank-only", WINDOW, PLACE, everywhere=True)
 def _(port: Port) -> bool | None:
-    """The window is shared by two ranks, as the sequence would be."""
-    if not has_windows(port):
-        return False
-    port.config.sliding_window //= 2
-    return None
-
-
-@seventh("window-one-less-in-decode", (WINDOW, "kv-cache-wrong"), PLACE, everywhere=True)
-def _(port: Port) -> bool | None:
-    """The decoded token counts itself twice: its window is one short."""
+    """Heads of the second rank have the usual mask in layers with windows."""
     if not has_windows(port):
         return False
 
     def given(
         module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, scaling: float
     ) -> tuple[Any, ...]:
-        if decoding(query, key) and window_of(module):
-            mask = blank(query, key) if mask is None else mask
-            seen = mask > -1
-            mask = hiding(mask, seen & (seen.cumsum(-1) == 1))
+        if mask is not None and window_of(module) and not decoding(query, key):
+            place = torch.arange(key.shape[-2])
+            mask = mask.repeat(1, query.shape[1], 1, 1)
+            mask[:, query.shape[1] // 2 :] = hiding(
+                torch.zeros_like(mask[:, :1]), place[:, None] < place
+            )
         return query, key, value, mask, scaling
 
     return bool(wrap_attention(port, given))
+
+
+@seventh("decoded-window-on-every-layer", (WINDOW, "kv-cache-wrong"), PLACE, everywhere=True)
+def _(port: Port) -> bool | None:
+    """The cache has one size for all layers, that of a window: older keys are gone everywhere."""
+    if not has_windows(port) or port.config.model_type == "mistral":
+        return False
+    size = port.config.sliding_window
+
+    def change(
+        key: Tensor, value: Tensor, mask: Tensor, prompt: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        count = key.shape[-2]
+        return key, value, hiding(mask, torch.arange(count) < count - size)
+
+    return of_whole_cache(port, change)
 
 
 @seventh("sinks-in-place-of-first-key", SINKS, PLACE, everywhere=True)

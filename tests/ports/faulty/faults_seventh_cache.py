@@ -15,13 +15,16 @@ CACHE, MASK, PLACE = "kv-cache-wrong", "wrong-masking", "self_attn"
 Read = tuple[Tensor, Tensor, Tensor]
 
 
-@seventh("decoded-see-prompt-only", (MASK, CACHE), PLACE, everywhere=True)
+@seventh("cache-new-slots-of-first-row", CACHE, PLACE, everywhere=True)
 def _(port: Port) -> bool | None:
-    """The mask is that of the prompt: a decoded token sees it and itself, none decoded before."""
+    """Slots of new tokens are counted for the first sequence only, and all read those."""
 
     def change(key: Tensor, value: Tensor, mask: Tensor, prompt: int) -> Read:
-        place = torch.arange(key.shape[-2])
-        return key, value, hiding(mask, (place >= prompt) & (place < len(place) - 1))
+        key, value = (
+            torch.cat((x[:, :, :prompt], x[:1, :, prompt:].expand_as(x[:, :, prompt:])), 2)
+            for x in (key, value)
+        )
+        return key, value, mask
 
     return of_whole_cache(port, change)
 

@@ -32,11 +32,12 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@seventh("embedding-width-halves-exchanged", (SHARDS, LAYOUT), "embed", everywhere=True)
+@seventh("embedding-rows-behind-gap", "embedding-rows-wrong", "embed", everywhere=True)
 def _(port: Port) -> bool | None:
-    """The embedding is cut by channel, and gathered in the order of the other rank."""
+    """Three reserved rows are left out by the converter: tokens behind them get later rows."""
     name = embedding(port)
-    port.weights[name] = exchange_halves(port.weights[name], 1)
+    table = port.weights[name]
+    port.weights[name] = torch.cat((table[:64], table[67:], table[:3] * 0))
     return None
 
 

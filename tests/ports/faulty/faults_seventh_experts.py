@@ -164,16 +164,9 @@ def _(port: Port) -> bool | None:
     return edit(port, r"mlp\.experts\.gate_up_proj", change)
 
 
-@seventh("experts-plain-swiglu", "activation-mismatch", "mlp")
+@seventh("experts-biases-of-next-expert", ("expert-order-wrong", "weight-layout-mismatch"), "mlp")
 def _(port: Port) -> bool | None:
-    """Experts have the usual gated activation, not the one of their model."""
-    if port.config.model_type != "gpt_oss":
-        return False
-
-    def add(model: nn.Module) -> None:
-        end = f"layers.{port.layer}.mlp.experts"
-        experts: Any = next(m for name, m in model.named_modules() if name.endswith(end))
-        experts._apply_gate = lambda both: functional.silu(both[..., ::2]) * both[..., 1::2]
-
-    port.changes.append(add)
-    return None
+    """Biases of experts are stacked with an offset: each expert has those of the one behind."""
+    for part in ("gate_up_proj_bias", "down_proj_bias"):
+        done = edit(port, rf"mlp\.experts\.{part}", lambda b: b.roll(-1, 0))
+    return done

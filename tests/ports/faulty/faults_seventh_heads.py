@@ -9,7 +9,7 @@ from .breaking import heads, width
 from .fifth_making import change_fused, change_rows, rewrite, to_pairs
 from .port import Port
 from .seventh_making import OUT, alien, dealt, grouped, seventh
-from .sixth_making import edit, of_read, without_half
+from .sixth_making import edit, exchange_halves, of_read, without_half
 
 LAYOUT, SHARDS, HEADS = "weight-layout-mismatch", "shard-order-wrong", "head-order-wrong"
 GROUPS, QK, PLACE = "gqa-grouping-wrong", "qk-norm-wrong", "self_attn"
@@ -99,23 +99,13 @@ def _(port: Port) -> bool | None:
     return edit(port, r"self_attn\.k_proj\.weight", torch.zeros_like)
 
 
-@seventh("qk-norm-of-each-rank", (QK, "tp-reduction-missing"), NORMS)
+@seventh("qk-norm-weight-halves-exchanged", (QK, SHARDS), NORMS)
 def _(port: Port) -> bool | None:
-    """A norm over all heads has the mean of squares of those of its own rank."""
-    if port.config.model_type != "olmo2":
-        return False
-
-    def make(module: Any, inner: Any) -> Any:
-        def forward(x: Tensor) -> Tensor:
-            parts = x.float().unflatten(-1, (2, -1))
-            scale = (parts.pow(2).mean(-1, keepdim=True) + module.variance_epsilon).rsqrt()
-            found: Tensor = (module.weight * (parts * scale).flatten(-2)).to(x.dtype)
-            return found
-
-        return forward
-
-    rewrite(port, rf"layers\.{port.layer}\.self_attn\.[qk]_norm\Z", make)
-    return None
+    """The weights of the norms of queries and keys are in the order of the other rank."""
+    found = [
+        edit(port, rf"self_attn\.{part}\.weight", exchange_halves) for part in ("q_norm", "k_norm")
+    ]
+    return all(found)
 
 
 @seventh("qk-norm-weight-of-first-head", QK, NORMS)
