@@ -45,9 +45,19 @@ def test_what_matches_is_found(text: str) -> None:
     ("pattern", "texts"),
     [
         ("plain words", ("plain words",)),
-        ("(?i)Read timed out|connection (?:reset|refused)", ("connection re", "read timed out")),
-        ("(?:lost|gone) (?:for ever|at once)", ("at once", "for ever")),
-        ("x(?:ab|disk quota)", ()),
+        (
+            "(?i)Read timed out|connection (?:reset|refused)",
+            ("connection refused", "connection reset", "read timed out"),
+        ),
+        (
+            "(?:lost|gone) (?:for ever|at once)",
+            ("gone at once", "gone for ever", "lost at once", "lost for ever"),
+        ),
+        ("x(?:ab|disk quota)", ("xab", "xdisk quota")),
+        ("x(?:a|disk quota)", ()),
+        ("gh[pou]_", ("gho_", "ghp_", "ghu_")),
+        ("gh[a-z]_", ()),
+        ("(?i)SK[^a]_", ()),
         ("(?:disk|quota)*", ()),
         ("(?:disk|quota)+", ("disk", "quota")),
         ("(?x) disk # no spaces", ()),
