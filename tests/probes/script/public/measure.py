@@ -35,6 +35,7 @@ from typing import Any
 import yaml
 
 from modelmedic.engine.diagnosis.diagnoser import Diagnoser
+from modelmedic.engine.diagnosis.report import Evidence
 from modelmedic.facts.fact import Fact
 from modelmedic.probes.recognition import find_units, gather_unit
 from modelmedic.probes.script.probe import gather_script
@@ -158,8 +159,28 @@ def shown(diagnoser: Diagnoser, facts: Iterable[Fact], folder: Path) -> list[dic
         rules = sorted({e.rule for e in each.evidence})
         assumed = sorted({str(a) for fact in used if (a := fact.get("assumes"))})
         found.append({"id": each.id, "severity": each.severity, "confidence": each.confidence,
-                      "places": places, "rules": rules, "assumes": assumed})  # fmt: skip
+                      "title": each.headline, "places": places, "rules": rules,
+                      "assumes": assumed,
+                      "reasons": [*reasons(each.evidence, known, folder)]})  # fmt: skip
     return found
+
+
+def reasons(
+    evidence: Iterable[Evidence], known: dict[str, Fact], folder: Path
+) -> Iterator[dict[str, str]]:
+    """What each piece of evidence says, with its place and the place at its other end."""
+    for each in evidence:
+        fact = known.get(each.fact)
+        if fact is None:
+            continue
+        place = fact.provenance[0].location.removeprefix(f"{folder}/") if fact.provenance else ""
+        other = ""
+        if fact.get("other_file"):
+            beside = place.rpartition("/")[0]
+            file = f"{beside}/{fact.get('other_file')}".removeprefix("/")
+            other = f"{file}:{fact.get('other_line')}"
+        yield {"rule": each.rule, "text": each.text, "place": place, "other": other,
+               "assumes": str(fact.get("assumes") or "")}  # fmt: skip
 
 
 def measure(root: Path, corpus: dict[str, Any], end: bool, each: int) -> dict[str, Any]:
@@ -199,7 +220,7 @@ def measure(root: Path, corpus: dict[str, Any], end: bool, each: int) -> dict[st
     return {
         "files": known + len(missed), "recognised": known, "missed": missed,
         "slowest repositories": sorted(times)[-3:], "slowest files": sorted(slow)[-3:],
-        "peak MB": peak, "findings": findings,
+        "peak MB": peak, "findings": findings, "times": sorted(slow, reverse=True),
     }  # fmt: skip
 
 
@@ -249,7 +270,7 @@ def main() -> None:
     for severity in ("error", "warning", "info"):
         of = [f for f in result["findings"] if f["severity"] == severity]
         print(severity, len(of), dict(Counter(verdict_of(f, verdicts) for f in of)))
-    print(json.dumps({k: v for k, v in result.items() if k != "findings"}, indent=1))
+    print(json.dumps({k: v for k, v in result.items() if k not in ("findings", "times")}, indent=1))
 
 
 if __name__ == "__main__":
