@@ -57,6 +57,7 @@ def find_api(script: Script) -> Iterator[Finding]:
     """The patterns of the table: where they are seen, and which are certainly absent."""
     found: dict[str, dict[int, Finding]] = {}
     texts = list(_texts(script))
+    said = "\0".join(text for text, _ in texts)
     for row in table():
         if not _wanted(row, script.words):
             continue
@@ -64,7 +65,9 @@ def find_api(script: Script) -> Iterator[Finding]:
             continue
         if row.get("of_cookbook") and script.carries("tinker_cookbook"):
             continue  # what it writes is for the copy in the project to say
-        if "reads" in row and not any(n.attr in row["reads"] for n in script.all(ast.Attribute)):
+        if "reads" in row and not any(True for _ in script.attributes_of(row["reads"])):
+            continue
+        if not all(part in said for part in row.get("texts", ())):
             continue
         pattern, most = row["pattern"], 1 if row.get("once") else MAX_PLACES
         known = found.setdefault(pattern, {})
@@ -131,11 +134,14 @@ def _nowhere(pattern: str, words: frozenset[str]) -> bool:
 def _seen(row: Row, script: Script, texts: Sequence[tuple[str, ast.AST]]) -> Iterable[ast.AST]:
     """Where a row fits, in the order of the text."""
     if "call" in row:
-        return (c for c in script.calls() if _call_fits(row, c, script))
+        return (c for c in script.calls_of(row["call"]) if _call_fits(row, c, script))
     if "attribute" in row:
-        return (n for n in script.all(ast.Attribute) if _attribute_fits(row, n, script))
+        named = script.attributes_of(row["attribute"])
+        return (n for n in named if _attribute_fits(row, n, script))
     if "name" in row:
-        return (n for n in script.nodes if _names(n) & set(row["name"]) and not _is_own(script, n))
+        names = set(row["name"])
+        named = script.all((ast.Attribute, ast.Name, ast.Import, ast.ImportFrom))
+        return (n for n in named if _names(n) & names and not _is_own(script, n))
     if "subscript" in row:
         # `if key in metrics` guards itself.
         keys = set(row["subscript"]) - {constant(n.left) for n in script.all(ast.Compare)}
@@ -264,7 +270,7 @@ def _text_fits(row: Row, text: str) -> bool:
 
 def _texts(script: Script) -> Iterator[tuple[str, ast.AST]]:
     """Literal texts, and lists of texts as one text; docstrings are left out."""
-    for node in script.nodes:
+    for node in script.all((ast.List, ast.Tuple, ast.JoinedStr, ast.Constant)):
         if isinstance(node, (ast.List, ast.Tuple)):
             parts = [str(e.value) for e in node.elts if isinstance(e, ast.Constant)]
             if len(parts) > 1:
@@ -287,6 +293,8 @@ def _pieces(node: ast.AST) -> str:
 def _loss_inputs(script: Script) -> Iterator[ast.AST]:
     """Dicts that are passed as loss_fn_inputs, written as {...} or dict(...), directly or through
     a variable."""
+    if "loss_fn_inputs" not in script.words:
+        return
     named: set[tuple[int, str]] = set()
     for call in script.calls():
         given = keyword(call, "loss_fn_inputs")

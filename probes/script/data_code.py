@@ -88,8 +88,8 @@ def _is_asked(script: Script, call: ast.Call) -> bool:
 
 
 def _raw_rewards(script: Script) -> Iterator[Finding]:
-    node = next((n for n in script.nodes if _weights_from_reward(n)), None)
-    baseline = next((n for n in script.nodes if _is_baseline(n)), None)
+    node = next(filter(_weights_from_reward, script.all((ast.Call, ast.Dict))), None)
+    baseline = next(filter(_is_baseline, script.all(ast.BinOp)), None)
     if node is not None and "cross_entropy" in script.words:
         yield Finding("raw-reward-weights", node)
     if baseline is not None:

@@ -173,7 +173,7 @@ def _not_reached(script: Script, setting: Setting) -> str:
 
 def _rates(script: Script) -> set[str]:
     """The names, in lower case, that the learning rate of AdamParams is computed from."""
-    adam = (c for c in script.calls() if last_name(c.func) == "AdamParams")
+    adam = script.calls_of({"AdamParams"})
     given = [node for c in adam if (node := keyword(c, "learning_rate")) is not None]
     found: set[str] = set()
     for _ in range(3):
@@ -244,7 +244,7 @@ def _defaults(script: Script) -> list[Setting]:
 
     for name, assigned in _assigned(script):
         add(name, assigned.value, assigned, True)
-    for node in script.nodes:
+    for node in script.all((ast.AnnAssign, *FUNCTIONS, ast.Call)):
         if isinstance(node, ast.AnnAssign):
             add(last_name(node.target), node.value, node, False)
         elif isinstance(node, FUNCTIONS):

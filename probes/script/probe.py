@@ -24,6 +24,7 @@ from .loop_work import find_loop_work
 from .loops import training_loop
 from .order import find_order
 from .outside import find_checkpoints, find_merge, find_outside
+from .reading.collection import uncollected
 from .reading.project import Module, Project
 from .reading.sources import Place, Source, parse, source_of
 from .reading.values import constant, last_name
@@ -62,8 +63,13 @@ def gather_script(
     MM467 the program is too large to follow, MM468 nothing of Tinker in it,
     MM469 a comment that accepts nothing. Never raises.
     """
-    collector = Collector(vocabulary, SOURCE)
     given = [paths] if isinstance(paths, (str, Path)) else [*paths]
+    with uncollected():
+        return _gathered(given, vocabulary, text)
+
+
+def _gathered(given: list[Path | str], vocabulary: Vocabulary, text: str | None) -> Outcome:
+    collector = Collector(vocabulary, SOURCE)
     if text is not None:
         module, problems = _of_text(str(given[0]), text)
         collector.extend(problems)
@@ -80,7 +86,7 @@ def gather_script(
             outcomes.append(part.outcome())
             break
         script = Script(program, project)
-        left -= len(script.nodes) + script.machine.visits
+        left -= script.size + script.machine.visits
         if _read_program(part, script, len(given)):
             _add_versions(part, script)
         outcome = part.outcome()

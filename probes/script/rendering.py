@@ -34,17 +34,13 @@ _TOOL_KEYS = frozenset({"tool_calls", "tool_call_id"})
 def find_rendering(script: Script) -> Iterator[Finding]:
     """The renderer patterns of a script."""
     yield from _names(script)
-    images = list(at_first("image-content", (n for n in script.nodes if _is_image(n))))
+    images = list(at_first("image-content", filter(_is_image, script.all((ast.Call, ast.Dict)))))
     yield from images
     # The renderer of the Inkling models brings its own image processing.
     own = any("inkling" in word.lower() or word == "tml_v0" for word in script.words)
     if images and not own:
         where = script.module_of(images[0].node or script.tree)
-        made = (
-            c
-            for c in script.calls()
-            if last_name(c.func) == "get_renderer" and script.module_of(c) is where
-        )
+        made = (c for c in script.calls_of({"get_renderer"}) if script.module_of(c) is where)
         call = next((call for call in made if _has_no_processor(call)), None)
         if call is not None:
             assumed = "that the images are rendered with this renderer"
@@ -244,6 +240,8 @@ def _is_shown(script: Script, node: ast.AST) -> bool:
 
 def _parse_results(script: Script) -> Iterator[Finding]:
     """The second value of parse_response, used as true or false."""
+    if "parse_response" not in script.words:
+        return
     own = any(node.name == "parse_response" for node in script.all(ast.FunctionDef))
     if own or script.carries("tinker_cookbook"):
         return  # what it gives is for the copy in the project to say
