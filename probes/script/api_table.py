@@ -56,7 +56,7 @@ def keywords_of_rows() -> dict[str, frozenset[str]]:
 def find_api(script: Script) -> Iterator[Finding]:
     """The patterns of the table: where they are seen, and which are certainly absent."""
     found: dict[str, dict[int, Finding]] = {}
-    texts = list(_texts(script))
+    texts, inputs = list(_texts(script)), list(_loss_inputs(script))
     said = "\0".join(text for text, _ in texts)
     for row in table():
         if not _wanted(row, script.words):
@@ -71,7 +71,7 @@ def find_api(script: Script) -> Iterator[Finding]:
             continue
         pattern, most = row["pattern"], 1 if row.get("once") else MAX_PLACES
         known = found.setdefault(pattern, {})
-        for node in _seen(row, script, texts):
+        for node in _seen(row, script, texts, inputs):
             if len(known) >= most:
                 break
             assumed = _assumed(script, row, node)
@@ -131,7 +131,9 @@ def _nowhere(pattern: str, words: frozenset[str]) -> bool:
     return True
 
 
-def _seen(row: Row, script: Script, texts: Sequence[tuple[str, ast.AST]]) -> Iterable[ast.AST]:
+def _seen(
+    row: Row, script: Script, texts: Sequence[tuple[str, ast.AST]], inputs: Sequence[ast.AST]
+) -> Iterable[ast.AST]:
     """Where a row fits, in the order of the text."""
     if "call" in row:
         return (c for c in script.calls_of(row["call"]) if _call_fits(row, c, script))
@@ -149,7 +151,7 @@ def _seen(row: Row, script: Script, texts: Sequence[tuple[str, ast.AST]]) -> Ite
         return (n for n in read if constant(n.slice) in keys)
     if "texts" in row:
         return (n for text, n in texts if _text_fits(row, text))
-    return (d for d in _loss_inputs(script) if _dict_fits(row, d))
+    return (d for d in inputs if _dict_fits(row, d))
 
 
 def _call_fits(row: Row, call: ast.Call, script: Script) -> bool:
