@@ -119,6 +119,8 @@ def _is_baseline(node: ast.AST) -> bool:
     if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)):
         return False
     left = {last_name(n).lower() for n in ast.walk(node.left)}
+    if left == {""}:
+        return False
     right = {last_name(n).lower() for n in ast.walk(node.right)}
     return any(name in ("r", "ret") or "reward" in name or "return" in name for name in left) and (
         any("mean" in name or "baseline" in name or "avg" in name for name in right)

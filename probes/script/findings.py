@@ -136,6 +136,17 @@ class Script(Nodes):
         """All calls, in the order of the text."""
         return self.all(ast.Call)
 
+    @cached_property
+    def uses(self) -> dict[int, set[int]]:
+        """The functions and classes of the project that each function calls, by identity."""
+        found: dict[int, set[int]] = {}
+        for call in self.calls():
+            target = self.machine.value(call.func).node
+            for function in self.above(call) if target is not None else ():
+                if isinstance(function, FUNCTIONS):
+                    found.setdefault(id(function), set()).add(id(target))
+        return found
+
     def loops_of(self, node: ast.AST) -> list[ast.AST]:
         """Loops and comprehensions around a node within its function, innermost first."""
         found: list[ast.AST] = []

@@ -268,7 +268,7 @@ def _assigned(script: Script) -> Iterator[tuple[str, ast.Assign]]:
     single = [node for node in script.all(ast.Assign) if len(node.targets) == 1]
     for node in single:
         name = last_name(node.targets[0])
-        if name in {last_name(each) for each in ast.walk(node.value)}:
+        if any(last_name(each) == name for each in script.below(node.value)):
             moved.add(name)
     for node in single:
         name = last_name(node.targets[0])

@@ -203,7 +203,9 @@ def _batch_encoding(script: Script) -> Iterator[Finding]:
 def _wrong_handler(script: Script) -> Iterator[Finding]:
     """``except AuthenticationError`` that speaks of a missing permission."""
     for node in script.all(ast.ExceptHandler):
+        if last_name(node.type) != "AuthenticationError":
+            continue
         texts = " ".join(str(n.value) for n in ast.walk(node) if isinstance(n, ast.Constant))
         denied = any(word in texts.lower() for word in ("403", "permission", "forbidden"))
-        if denied and last_name(node.type) == "AuthenticationError":
+        if denied:
             yield Finding("api-authentication-error-403", node)
