@@ -124,13 +124,14 @@ class Script(Nodes):
         else:
             return False
         star = isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names)
-        key = self.module_of(node).key
-        for name, level in names:
-            if self.machine.find(key, name, level) is not None:
-                continue
-            if star or level or not _is_known(name.partition(".")[0]):
-                return True
-        return False
+        return any(self.is_unread(node, name, level, star) for name, level in names)
+
+    def is_unread(self, node: ast.AST, name: str, level: int = 0, star: bool = False) -> bool:
+        """Whether a module that is imported at a node is no file of the project, and not one that
+        is known to hide no calls of the SDK (unless all of it is taken)."""
+        if self.machine.find(self.module_of(node).key, name, level) is not None:
+            return False
+        return star or bool(level) or not _is_known(name.partition(".")[0])
 
     def calls(self) -> Iterator[ast.Call]:
         """All calls, in the order of the text."""
