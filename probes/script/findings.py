@@ -5,17 +5,19 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from .reading.nodes import Nodes, Tree
 from .reading.project import Module, Project, is_test_name
 from .reading.statements import follow
+from .reading.terms import Called
 from .reading.values import ELSEWHERE, FUNCTIONS, LOOPS, constant, last_name, words
 
+_Found = TypeVar("_Found")
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 _AS_TINKER = re.compile(r"(?:install|patch|replace|mock|fake)\w{0,20}_tinker(?:_\w{1,20})?")
 
@@ -65,6 +67,7 @@ class Script(Nodes):
         find = project.find if project is not None else lambda *_: None
         alone = None if project is not None else Tree(entry.tree)
         self._project = project
+        self._kept: dict[Callable[[Script], Iterable[Any]], tuple[Any, ...]] = {}
 
         def nodes_of(key: str, tree: ast.Module) -> Tree:
             return alone or (project.nodes_of(key) if project is not None else Tree(tree))
@@ -137,6 +140,25 @@ class Script(Nodes):
         """All calls, in the order of the text."""
         return self.all(ast.Call)
 
+    def kept(self, find: Callable[[Script], Iterable[_Found]]) -> tuple[_Found, ...]:
+        """What a search finds in it, looked for once."""
+        if find not in self._kept:
+            self._kept[find] = tuple(find(self))
+        return cast("tuple[_Found, ...]", self._kept[find])
+
+    @cached_property
+    def readings(self) -> dict[int, list[Called]]:
+        """Each time that a call was read, by the identity of its node."""
+        found: dict[int, list[Called]] = {}
+        for call in self.machine.trace.calls:
+            found.setdefault(id(call.node), []).append(call)
+        return found
+
+    @cached_property
+    def givers(self) -> dict[int, Called]:
+        """The call that was read first of those that gave a term, by its identity."""
+        return {id(call.term): call for call in reversed(self.machine.trace.calls)}
+
     @cached_property
     def uses(self) -> dict[int, set[int]]:
         """The functions and classes of the project that each function calls, by identity."""
@@ -191,11 +213,10 @@ def always(script: Script, call: ast.Call, given: ast.expr | None) -> str:
     text = literal(script, given)
     key = next((k.arg for k in call.keywords if k.value is given), None)
     place = call.args.index(given) if given in call.args else -1
-    for each in script.machine.trace.calls if text else ():
-        if each.node is call:
-            value = each.named.get(key) if key else each.given("", place)
-            if value is not None and value.const != text:
-                return ""
+    for each in script.readings.get(id(call), ()) if text else ():
+        value = each.named.get(key) if key else each.given("", place)
+        if value is not None and value.const != text:
+            return ""
     return text
 
 

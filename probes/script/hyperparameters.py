@@ -116,7 +116,7 @@ def _given(script: Script, defaults: list[Setting]) -> Iterator[Setting]:
         for setting in _of_keywords(script, call.keywords, table, defaults, assumed):
             if not elsewhere or (setting.name, setting.value) not in _OF_SERVICE:
                 yield setting
-    for blueprint in blueprints(script):
+    for blueprint in script.kept(blueprints):
         for setting in _of_keywords(script, blueprint.settings, _CONFIG, defaults, ""):
             if not script.replaces_sdk or (setting.name, setting.value) not in _OF_SERVICE:
                 yield setting

@@ -300,7 +300,7 @@ def _add_acceptances(collector: Collector, script: Script) -> None:
 
 
 def _add_settings(collector: Collector, script: Script, doubts: Doubts) -> None:
-    models = {name for name, _ in base_models(script)}
+    models = {name for name, _ in script.kept(base_models)}
     model = models.pop() if len(models) == 1 else None
     for setting in find_settings(script):
         if is_apart(script, setting.node):
@@ -319,7 +319,7 @@ def _add_settings(collector: Collector, script: Script, doubts: Doubts) -> None:
 
 
 def _add_models(collector: Collector, script: Script) -> None:
-    models = dict(base_models(script))
+    models = dict(script.kept(base_models))
     for name, node in models.items():
         collector.add("base_model", _at(script, node), name=name)
     named = dict(named_renderers(script))

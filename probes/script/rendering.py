@@ -128,7 +128,7 @@ def _templates(script: Script) -> Iterator[Finding]:
     where they become tokens."""
     control: list[Finding] = []
     names: list[Finding] = []
-    others = sampled_models(script) - {name for name, _ in base_models(script)}
+    others = {*script.kept(sampled_models)} - {name for name, _ in script.kept(base_models)}
     for node in script.all((ast.JoinedStr, ast.BinOp, ast.Call)):
         text = _filled_text(script, node)
         form = _CONTROL.search(text)
