@@ -155,14 +155,18 @@ def _has_roles(node: ast.AST, text: str) -> bool:
 def _is_encoded(script: Script, node: ast.AST) -> bool:
     """Whether a text becomes tokens here. One that does not may be for a grader, a log or a person,
     who read names of roles as well."""
-    text = script.machine.trace.of(node)
+    return id(script.machine.trace.of(node)) in script.kept(_encoded)[0]
+
+
+def _encoded(script: Script) -> Iterator[frozenset[int]]:
+    """The terms that become tokens, by identity."""
+    found: set[int] = set()
     for call in script.machine.trace.calls:
         takes = call.name in _ENCODERS or script.machine.kind(call.node.func) == "tokenizer"
-        takes = takes and not _is_counted(script, call.node)
-        given = [value.term for value in call.args if value.term is not None] if takes else []
-        if any(part is text for term in given for part in script.machine.trace.walk(term, True)):
-            return True
-    return False
+        if takes and not _is_counted(script, call.node):
+            given = (value.term for value in call.args if value.term is not None)
+            found.update(id(part) for t in given for part in script.machine.trace.walk(t, True))
+    yield frozenset(found)
 
 
 def _is_counted(script: Script, call: ast.Call) -> bool:
