@@ -22,6 +22,7 @@ _ANYONE = frozenset({
     "apply_chat_template", "check_call", "download", "from_pretrained", "get", "model_dump",
     "model_dump_json", "post", "run", "stream", "urlopen", "urlretrieve",
 })  # fmt: skip
+_NAMING: tuple[type[ast.AST], ...] = (ast.Attribute, ast.Name, ast.Import, ast.ImportFrom)
 MAX_PLACES = 20
 """Places of one pattern that are reported."""
 _UNUSED = "that the datum is trained on as it is built here"
@@ -142,8 +143,7 @@ def _seen(
         return (n for n in named if _attribute_fits(row, n, script))
     if "name" in row:
         names = set(row["name"])
-        named = script.all((ast.Attribute, ast.Name, ast.Import, ast.ImportFrom))
-        return (n for n in named if _names(n) & names and not _is_own(script, n))
+        return (n for n in script.all(_NAMING) if _names(n) & names and not _is_own(script, n))
     if "subscript" in row:
         # `if key in metrics` guards itself.
         keys = set(row["subscript"]) - {constant(n.left) for n in script.all(ast.Compare)}
