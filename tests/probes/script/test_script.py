@@ -255,7 +255,7 @@ def test_the_work_grows_with_the_program_and_not_faster(vocabulary):
     """Counted in calls: what the checks need of the whole program is looked for once."""
 
     def calls_for(size):
-        counted = Counter()
+        counted: Counter[str] = Counter()
         sample = (
             "r = s.sample(p, num_samples=1, sampling_params=tinker.SamplingParams()).result()\n"
         )
