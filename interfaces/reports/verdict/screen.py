@@ -36,10 +36,12 @@ from .words import (
     places,
     reasons,
     rivals,
+    same_evidence,
     seen,
 )
 
 MAX_CAUSES = 3
+MAX_FINE = 3
 MAX_REASONS = 2
 MAX_PROBLEMS = 3
 MAX_STEPS = 2
@@ -56,6 +58,7 @@ STILL_WRONG = (
 )
 """Follows where nothing was found."""
 CONFLICT = "Not settled: other facts speak against it (`-v` says which); decide first."
+SAME = "Seen in the same facts as one above: settle that one, then look again."
 PACKET = 600
 """Characters of the list of what to hand over: the reader needs every item."""
 _PLACEHOLDER = re.compile(r"(?<!\$)\b[A-Z][A-Z_]+\b")
@@ -118,7 +121,11 @@ def _cause(d: Diagnosis, view: ReportView, number: int | None, said: set[str]) -
     yield Line(f"{d.headline}  ({sure})", mark=f"[{d.severity}] ", style=severity_style(d))
     told: list[str] = []
     form = ""
-    for reason in _new(reasons(d)[: MAX_REASONS if alone else 1], said):
+    new = _new(reasons(d)[: MAX_REASONS if alone else 1], said)
+    if number and not new and same_evidence(d, view.causes[:number], view):
+        yield Line(SAME, 2)
+        return
+    for reason in new:
         reason, _, right = reason.partition(RIGHT_FORM)
         form = form or right
         told.append(brief(reason))
@@ -241,9 +248,9 @@ def _without_cause(view: ReportView) -> Iterator[Line]:
     yield from _titles(LEADS, view.leads[MAX_CAUSES:])
     told = [d.id for d in _with_steps(view)]
     fine = [d for d in view.fine if d.id not in told and not d.title.startswith(NEXT)]
-    yield from _titles("Fine: ", fine, "good")
+    yield from _fine(fine, alone=not told and not view.leads)
     yield from _all_right(view)
-    steps = [step for step in view.report.next if step.type != "action"] if _is_open(view) else []
+    steps = _steps(view)
     for number, step in enumerate(steps[:MAX_STEPS]):
         yield Line(_asked(step), mark="Next: " if number == 0 else "Or:   ")
         if step.command:
@@ -251,10 +258,32 @@ def _without_cause(view: ReportView) -> Iterator[Line]:
     if not steps and not view.leads:
         yield from _looked(view)
     if not steps and view.leads:
-        yield from (
-            line._replace(indent=max(0, line.indent - 2))
-            for line in action_lines(view.leads[0].actions, "Try first: ", where="")
-        )
+        first = view.leads[0]
+        for line in action_lines(first.actions, "Try first: ", checked=True, where=""):
+            yield line._replace(indent=max(0, line.indent - 2))
+        if first.packet:
+            yield Line(listed(first.packet, PACKET), mark="To hand over: ")
+
+
+def _steps(view: ReportView) -> list[NextStep]:
+    """What to find out where no cause is proven: of leads that can be tried out, only what tells
+    them apart."""
+    if not _is_open(view):
+        return []
+    steps = [step for step in view.report.next if step.type != "action"]
+    leads = {d.id for d in view.leads}
+    telling = [step for step in steps if leads.intersection(step.separates)]
+    return telling if telling or (leads and view.leads[0].actions) else steps
+
+
+def _fine(found: Sequence[Diagnosis], *, alone: bool) -> Iterator[Line]:
+    """What is in order, and by what figure; of one that stands ``alone`` also what follows."""
+    for d in found[:MAX_FINE]:
+        yield Line(one_line(d.title), style="good", mark="Fine: ")
+        yield from (Line(brief(reason), 2) for reason in reasons(d)[:1])
+    yield from _titles("Also fine: ", found[MAX_FINE:], "good")
+    if alone and len(found) == 1:
+        yield from action_lines(found[0].actions, where="")
 
 
 def _looked(view: ReportView) -> Iterator[Line]:
@@ -283,7 +312,7 @@ def _all_right(view: ReportView) -> Iterator[Line]:
         step = d.title.startswith(NEXT)
         yield Line(d.title.removeprefix(NEXT), 0, "good", mark=NEXT if step else "No fault: ")
         if not step:
-            yield Line(brief(reasons(d)[0]), 2)
+            yield from (Line(brief(reason), 2) for reason in reasons(d)[:1])
         yield from action_lines(d.actions, where="")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ....engine.diagnosis.report import SEVERITIES, Diagnosis, RuledOut
 from ....facts import Fact
+from ..layout import counted
 from ..safe_text import one_line
 from ..view import ReportView, leaves
 
@@ -29,6 +30,9 @@ SEEN = 130
 MIN_NEWS = 2
 """Words that a line of the evidence has and the reasons lack."""
 _QUOTED = ("text", "snippet", "detail")
+_NAMING = ("name", "component", "package", "pod", "path", "file")
+"""Attributes that name what a fact is about, and need no label."""
+REPORTED = "your report in words; nothing was measured"
 _STEM = 5
 _WORD = re.compile(r"[a-z0-9_]+")
 _NUMERAL = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)?(?![\d.]*\.\d|\w)")
@@ -58,7 +62,10 @@ def reasons(d: Diagnosis) -> list[str]:
         if (measures and not found) or len(new) > share * len(_stems(reason)):
             found.append(reason)
             known |= new
-    return found or [*said[:1], d.gist][:1]
+    if found:
+        return found
+    first = [*said[:1], d.gist][0]
+    return [first] if _numbers(first) or len(_stems(first) - known) >= MIN_NEWS else []
 
 
 def _stems(text: str) -> set[str]:
@@ -169,6 +176,12 @@ def _quoted(title: str, complaint: Fact) -> str:
     return f'"{said}"' if said and len(said) <= QUOTE else title
 
 
+def same_evidence(d: Diagnosis, others: Sequence[Diagnosis], view: ReportView) -> bool:
+    """Whether a finding rests on nothing but the facts of one of the others."""
+    own = _evidence(d, view).keys()
+    return any(own <= _evidence(other, view).keys() for other in others)
+
+
 def _evidence(d: Diagnosis, view: ReportView) -> dict[str, None]:
     """The facts at the bottom of its derivation, each once."""
     return dict.fromkeys(f for step in d.explanation["how"] for f in leaves(step, view.facts))
@@ -192,7 +205,7 @@ def seen(d: Diagnosis, view: ReportView, shown: Iterable[str]) -> str:
 
 def known_from(d: Diagnosis, view: ReportView, told: Iterable[str]) -> str:
     """On what a finding rests of which nothing is quoted: an answer, a report in words, or the
-    values of a fact. Nothing where the reasons measure something."""
+    values of a fact. Nothing where the reasons measure something, or say it."""
     said = " ".join(told)
     if _numbers(said) or "reported" in said:
         return ""
@@ -202,28 +215,59 @@ def known_from(d: Diagnosis, view: ReportView, told: Iterable[str]) -> str:
     own = _evidence(d, view)
     facts = [f for name, f, derived in view.report.facts if name in own and not derived]
     facts.sort(key=lambda fact: fact.kind == "symptom")
-    found = _in_words(facts[0]) if facts else ""
-    news = _stems(found) - _stems(f"{said} {d.headline}")
-    return found if len(news) >= MIN_NEWS else ""
+    if not facts:
+        return ""
+    news = _stems(_values_of(facts[0], view)) - _stems(f"{said} {d.headline}")
+    if len(news) >= MIN_NEWS:
+        return _in_words(facts[0], view)
+    return REPORTED if facts[0].kind == "symptom" else ""
 
 
-def _in_words(fact: Fact) -> str:
-    """A fact without brackets: ``logit comparison, first failing 0``."""
+def _values_of(fact: Fact, view: ReportView) -> str:
+    """What a fact says beyond the names of its attributes: those are words of the engine."""
+    values = ((name, value) for name, value in fact.values if not isinstance(value, bool))
+    return " ".join(_meaning(fact, name, view) or str(value) for name, value in values)
+
+
+def _meaning(fact: Fact, name: str, view: ReportView) -> str:
+    """What a value stands for, where it is one of a list."""
+    return view.report.meanings.get(f"{fact.kind}.{name}={fact.get(name)}", "")
+
+
+def _in_words(fact: Fact, view: ReportView) -> str:
+    """A fact without brackets: ``package vllm-neuron, importable: no, version 0.24.0``."""
     if fact.kind == "symptom":
-        return f"what was reported: {str(fact.get('name')).replace('-', ' ')}"
+        return brief(f"what was reported: {_meaning(fact, 'name', view)}", SEEN)
     if fact.kind == "answer":
         return f"your answer: {one_line(str(fact.get('value')))}"
     if text := fact.get("text"):
         return brief(one_line(" ".join(str(text).split())), SEEN)
-    values = (
-        f"{name.replace('_', ' ')} {_plainly(value)}".removeprefix(f"{fact.kind.split('_')[-1]} ")
-        for name, value in fact.values
+    names = [name for name in _NAMING if fact.get(name)][:1]
+    named = [one_line(str(fact.get(name))) for name in names if not _meaning(fact, name, view)]
+    others = ((n, v) for n, v in fact.values if n != "present" or v is False)
+    rest = [n for n, _ in others if n not in names or _meaning(fact, n, view)]
+    values = ", ".join(
+        _meaning(fact, name, view) or _plainly(name, fact.get(name)) for name in rest
     )
-    return brief(f"{fact.kind.replace('_', ' ')}: {', '.join(values)}", SEEN)
+    if not named and rest[:1] and (meant := _meaning(fact, rest[0], view)):
+        if rest[1:] == ["present"]:
+            return brief(f"looked for and not found: {meant}")
+        if rest[1:] == ["ok"]:
+            return brief(f"{meant}: {'yes' if fact.get('ok') else 'no'}")
+        if len(rest) == 1:
+            return brief(meant)
+    head = " ".join([fact.kind.replace("_", " "), *named])
+    return brief(f"{head}{', ' if named else ': '}{values}" if values else head, SENTENCE)
 
 
-def _plainly(value: object) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else one_line(str(value))
+def _plainly(name: str, value: object) -> str:
+    """An attribute and its value: ``importable: no``, ``silent for 60 s``."""
+    label = name.replace("_", " ").removeprefix("is ")
+    if isinstance(value, bool):
+        return f"{label}: {'yes' if value else 'no'}"
+    if label.endswith(" s") and isinstance(value, int | float):
+        return f"{label[:-2]} for {value:g} s"
+    return f"{label} {one_line(str(value))}"
 
 
 def looked_at(view: ReportView) -> str:
@@ -233,8 +277,7 @@ def looked_at(view: ReportView) -> str:
         if not derived:
             counts[fact.kind] = counts.get(fact.kind, 0) + 1
     kinds = sorted(counts, key=lambda kind: (-counts[kind], kind))
-    shown = [f"{kind.replace('_', ' ')} ({counts[kind]})" for kind in kinds]
-    return listed(shown)
+    return listed(counted(counts[kind], kind.replace("_", " ")) for kind in kinds)
 
 
 def rivals(view: ReportView) -> Sequence[RuledOut]:
