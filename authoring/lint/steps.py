@@ -31,6 +31,7 @@ _BARE = re.compile(
     r"(?<![\w.])(?<!def )(create_(?:lora_training|training|sampling|rest)_client|"
     r"create_custom_loss|forward_backward|optim_step|save_state|load_state|get_tokenizer)\("
 )
+_ELSEWHERE = re.compile(r"""python3? -c ["'](?:print|assert)\b(?!.*\bimport )""")
 _CODE = re.compile(r"[\w)\]]\s?=\s|\w\(")
 _SHELL = re.compile(
     r"^(?:[A-Z_]{1,40}=\S{1,200} )?(?:python3?|pip|diagnose|grep|curl|env|\w+ -)[ \w]"
@@ -83,6 +84,11 @@ def step_problems(subject: Subject) -> Iterator[Problem]:
 
 def _snippet_problems(item: Item) -> Iterator[Problem]:
     """Code of a first action with names that neither it nor the script of the reader brings."""
+    for number, action in enumerate(item.entry.actions):
+        if _ELSEWHERE.search(action.command):
+            message = f"a command of {item.id} starts a Python that knows none of the names"
+            hint = "write the statement alone: people run it where the names are theirs"
+            yield Problem("MM217", message, item.where("actions", number, "command"), hint)
     for number, action in enumerate(item.entry.actions[:1]):
         code = action.command
         if not _CODE.search(code) or _SHELL.match(code):

@@ -279,7 +279,7 @@ def _steps(view: ReportView) -> list[NextStep]:
 def _fine(found: Sequence[Diagnosis], *, alone: bool) -> Iterator[Line]:
     """What is in order, and by what figure; of one that stands ``alone`` also what follows."""
     for d in found[:MAX_FINE]:
-        yield Line(one_line(d.title), style="good", mark="Fine: ")
+        yield Line(one_line(d.title), style="good", mark="No fault: " if d.actions else "Fine: ")
         yield from (Line(brief(reason), 2) for reason in reasons(d)[:1])
     yield from _titles("Also fine: ", found[MAX_FINE:], "good")
     if alone and len(found) == 1:

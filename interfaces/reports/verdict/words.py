@@ -50,7 +50,8 @@ _FOUND_OUT = ("root-cause", "user-code")
 def reasons(d: Diagnosis) -> list[str]:
     """Why, the one with a measured number first: what the rules say of these facts, and in a
     sentence what it is. What says little more than title and earlier reasons is left out."""
-    messages = dict.fromkeys(step.get("message", "") for step in d.explanation["how"])
+    told = (step.get("message", "") for step in d.explanation["how"])
+    messages = dict.fromkeys(each.replace(") (", "; ") for each in told)
     said = [each for each in messages if each and not _ANSWERED.search(each)]
     said.sort(key=lambda each: not _numbers(each))
     found: list[str] = []
@@ -241,7 +242,8 @@ def _in_words(fact: Fact, view: ReportView) -> str:
     if fact.kind == "answer":
         return f"your answer: {one_line(str(fact.get('value')))}"
     if text := fact.get("text"):
-        return brief(one_line(" ".join(str(text).split())), SEEN)
+        raised = f"{one_line(str(fact.get('exception')))}: " if fact.get("exception") else ""
+        return brief(raised + one_line(" ".join(str(text).split())), SEEN)
     names = [name for name in _NAMING if fact.get(name)][:1]
     named = [one_line(str(fact.get(name))) for name in names if not _meaning(fact, name, view)]
     others = ((n, v) for n, v in fact.values if n != "present" or v is False)
