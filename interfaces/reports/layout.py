@@ -25,7 +25,11 @@ _STYLES = {
     "dim": "2",
 }
 # What stands in Python code and in no command of a shell.
-_CODE = re.compile(r"^(?:with|from|import|for|if) |^[\w., ]+ = |^[\w.]+\(|[,(]\s*\w+=")
+_CODE = re.compile(
+    r"^(?:with|from|import|for|if) |^[\w., ]+ = |^[\w.]+\(|[,(]\s*\w+="
+    r"|^while .*: \w+\.|^\w+\[.*\] = |^\w+\[.* : .*\]$|^[a-z]+\.[a-z_]+$"
+)
+_SETTING = re.compile(r"\"?[a-z_]+\"?: ")
 _ARGUMENTS = re.compile(r"-|[a-z][\w.]*=\S+(?: |$)")
 MAX_WIDTH = 100
 MAX_MARK = 0.4
@@ -86,12 +90,18 @@ def _checked(lines: Lines) -> list[Line]:
 
 def prompt(command: str) -> str:
     """``$`` before what a shell takes; nothing before code and mere arguments."""
-    return "" if _CODE.search(command) or is_arguments(command) else "$ "
+    is_other = _CODE.search(command) or is_arguments(command) or is_setting(command)
+    return "" if is_other else "$ "
 
 
 def is_arguments(command: str) -> bool:
     """Whether this is to be added to a command at hand: ``--option``, ``log_path=FOLDER``."""
     return bool(_ARGUMENTS.match(command))
+
+
+def is_setting(command: str) -> bool:
+    """Whether this is a line of a configuration file: ``batch_size: 8``."""
+    return bool(_SETTING.match(command))
 
 
 def wants_colour() -> bool:

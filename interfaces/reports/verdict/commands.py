@@ -9,7 +9,7 @@ from typing import Any
 
 from ....engine.diagnosis.report import Diagnosis
 from ....facts.records import NamedTuple
-from ..layout import Line, is_arguments, prompt
+from ..layout import Line, is_arguments, is_setting, prompt
 from .placeholders import in_words, replacements
 from .words import brief, first_sentence
 
@@ -66,6 +66,8 @@ def command_lines(line: Line, most: int = MAX_LINES) -> Iterator[Line]:
 
 def announced(code: str) -> str:
     """What stands above code and arguments."""
+    if is_setting(code):
+        return "In the configuration:"
     return "Add to the command:" if is_arguments(code) else "In Python, names as in your code:"
 
 

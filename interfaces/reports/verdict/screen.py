@@ -121,7 +121,7 @@ def _cause(d: Diagnosis, view: ReportView, number: int | None, said: set[str]) -
     yield Line(f"{d.headline}  ({sure})", mark=f"[{d.severity}] ", style=severity_style(d))
     told: list[str] = []
     form = ""
-    new = _new(reasons(d)[: MAX_REASONS if alone else 1], said)
+    new = _new(reasons(d, view)[: MAX_REASONS if alone else 1], said)
     if number and not new and same_evidence(d, view.causes[:number], view):
         yield Line(SAME, 2)
         return
@@ -244,11 +244,14 @@ def _without_cause(view: ReportView) -> Iterator[Line]:
     said: set[str] = set()
     for lead in view.leads[:MAX_CAUSES]:
         yield Line(lead.headline, 2, "warning", mark=f"[{lead.severity}, possible] ")
-        yield from (Line(brief(reason), 4) for reason in _new(reasons(lead)[:1], said))
+        told = [brief(reason) for reason in _new(reasons(lead, view)[:1], said)]
+        yield from (Line(reason, 4) for reason in told)
+        if len(view.leads) == 1:
+            yield from _evidence(lead, view, told)
     yield from _titles(LEADS, view.leads[MAX_CAUSES:])
     told = [d.id for d in _with_steps(view)]
     fine = [d for d in view.fine if d.id not in told and not d.title.startswith(NEXT)]
-    yield from _fine(fine, alone=not told and not view.leads)
+    yield from _fine(fine, view, alone=not told and not view.leads)
     yield from _all_right(view)
     steps = _steps(view)
     for number, step in enumerate(steps[:MAX_STEPS]):
@@ -265,6 +268,15 @@ def _without_cause(view: ReportView) -> Iterator[Line]:
             yield Line(listed(first.packet, PACKET), mark="To hand over: ")
 
 
+def _evidence(d: Diagnosis, view: ReportView, told: Sequence[str]) -> Iterator[Line]:
+    """What shows that a lead holds, and where."""
+    where = places(d, view)
+    if quote := seen(d, view, (d.headline, where, *told)):
+        yield Line(quote, 4, mark="Seen: ")
+    if where and where.removeprefix("component ") not in " ".join(told):
+        yield Line(where, 4, mark="Where: ")
+
+
 def _steps(view: ReportView) -> list[NextStep]:
     """What to find out where no cause is proven: of leads that can be tried out, only what tells
     them apart."""
@@ -276,11 +288,11 @@ def _steps(view: ReportView) -> list[NextStep]:
     return telling if telling or (leads and view.leads[0].actions) else steps
 
 
-def _fine(found: Sequence[Diagnosis], *, alone: bool) -> Iterator[Line]:
+def _fine(found: Sequence[Diagnosis], view: ReportView, *, alone: bool) -> Iterator[Line]:
     """What is in order, and by what figure; of one that stands ``alone`` also what follows."""
     for d in found[:MAX_FINE]:
         yield Line(one_line(d.title), style="good", mark="No fault: " if d.actions else "Fine: ")
-        yield from (Line(brief(reason), 2) for reason in reasons(d)[:1])
+        yield from (Line(brief(reason), 2) for reason in reasons(d, view)[:1])
     yield from _titles("Also fine: ", found[MAX_FINE:], "good")
     if alone and len(found) == 1:
         yield from action_lines(found[0].actions, where="")
@@ -312,7 +324,7 @@ def _all_right(view: ReportView) -> Iterator[Line]:
         step = d.title.startswith(NEXT)
         yield Line(d.title.removeprefix(NEXT), 0, "good", mark=NEXT if step else "No fault: ")
         if not step:
-            yield from (Line(brief(reason), 2) for reason in reasons(d)[:1])
+            yield from (Line(brief(reason), 2) for reason in reasons(d, view)[:1])
         yield from action_lines(d.actions, where="")
 
 

@@ -27,6 +27,8 @@ QUOTE = 70
 """Characters of a complaint in the words of whoever made it."""
 SEEN = 130
 """Characters of a line of the evidence."""
+MEANING = 80
+"""Characters of a meaning that may stand in a sentence."""
 MIN_NEWS = 2
 """Words that a line of the evidence has and the reasons lack."""
 _QUOTED = ("text", "snippet", "detail")
@@ -36,6 +38,7 @@ REPORTED = "your report in words; nothing was measured"
 _STEM = 5
 _WORD = re.compile(r"[a-z0-9_]+")
 _NUMERAL = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)?(?![\d.]*\.\d|\w)")
+_PLURAL = re.compile(r"\b(\d{1,9}) (\w{2,30})\(s\)")
 _ANSWERED = re.compile(r"\? [^?]+$")
 _SENTENCES = re.compile(r"(?<=[a-z0-9)\]%\"'][.])\s+(?=[A-Z`'\"])")
 _LIBRARY = re.compile(
@@ -47,11 +50,11 @@ _RESTING = ("selecting", "idle", "polling", "waiting-result")
 _FOUND_OUT = ("root-cause", "user-code")
 
 
-def reasons(d: Diagnosis) -> list[str]:
+def reasons(d: Diagnosis, view: ReportView) -> list[str]:
     """Why, the one with a measured number first: what the rules say of these facts, and in a
     sentence what it is. What says little more than title and earlier reasons is left out."""
     told = (step.get("message", "") for step in d.explanation["how"])
-    messages = dict.fromkeys(each.replace(") (", "; ") for each in told)
+    messages = dict.fromkeys(_in_plain_words(each, view) for each in told)
     said = [each for each in messages if each and not _ANSWERED.search(each)]
     said.sort(key=lambda each: not _numbers(each))
     found: list[str] = []
@@ -67,6 +70,20 @@ def reasons(d: Diagnosis) -> list[str]:
         return found
     first = [*said[:1], d.gist][0]
     return [first] if _numbers(first) or len(_stems(first) - known) >= MIN_NEWS else []
+
+
+def _in_plain_words(message: str, view: ReportView) -> str:
+    """A message in which listed values stand as what they mean, ``shard(s)`` as one or several, and
+    two places in one pair of parentheses."""
+    text = _PLURAL.sub(lambda m: counted(int(m[1]), m[2]), message.replace(") (", "; "))
+    for key, meaning in view.report.meanings.items():
+        value = key.partition("=")[2]
+        if "-" in value and value in text:
+            if len(meaning) <= MEANING:
+                text = text.replace(f"({value})", f"({meaning})")
+            word = rf"(?<![\w./-]){re.escape(value)}(?![\w/-]|\.\w)"
+            text = re.sub(word, value.replace("-", " "), text)
+    return text
 
 
 def _stems(text: str) -> set[str]:
@@ -279,7 +296,7 @@ def looked_at(view: ReportView) -> str:
         if not derived:
             counts[fact.kind] = counts.get(fact.kind, 0) + 1
     kinds = sorted(counts, key=lambda kind: (-counts[kind], kind))
-    return listed(counted(counts[kind], kind.replace("_", " ")) for kind in kinds)
+    return listed(f"{kind.replace('_', ' ')} ({counts[kind]})" for kind in kinds)
 
 
 def rivals(view: ReportView) -> Sequence[RuledOut]:
@@ -291,6 +308,8 @@ def rivals(view: ReportView) -> Sequence[RuledOut]:
     ids = {d.id for d in found}
     out = [r for r in view.report.ruled_out if r.kind in ("", *_FOUND_OUT) and r.id not in ids]
     rival = [r for r in out if symptoms.intersection(r.explains)]
+    if not (view.causes or view.leads or view.fine):
+        rival = out  # it is all that was found out
     rival.sort(key=lambda r: (-len(symptoms.intersection(r.explains)), r.id))
     first: dict[str, RuledOut] = {}
     for r in rival:  # those of one area say much the same
