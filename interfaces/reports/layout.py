@@ -29,6 +29,7 @@ _CODE = re.compile(
     r"^(?:with|from|import|for|if) |^[\w., ]+ = |^[\w.]+\(|[,(]\s*\w+="
     r"|^while .*: \w+\.|^\w+\[.*\] = |^\w+\[.* : .*\]$|^[a-z]+\.[a-z_]+$"
 )
+_SHELL = re.compile(r"(?:python3?|pip|diagnose|curl|env|grep) |for \w+ in [^:]*; do ")
 _SETTING = re.compile(r"\"?[a-z_]+\"?: ")
 _ARGUMENTS = re.compile(r"-|[a-z][\w.]*=\S+(?: |$)")
 MAX_WIDTH = 100
@@ -90,6 +91,8 @@ def _checked(lines: Lines) -> list[Line]:
 
 def prompt(command: str) -> str:
     """``$`` before what a shell takes; nothing before code and mere arguments."""
+    if _SHELL.match(command):
+        return "$ "
     is_other = _CODE.search(command) or is_arguments(command) or is_setting(command)
     return "" if is_other else "$ "
 

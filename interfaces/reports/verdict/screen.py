@@ -250,6 +250,7 @@ def _without_cause(view: ReportView) -> Iterator[Line]:
             yield from _evidence(lead, view, told)
     yield from _titles(LEADS, view.leads[MAX_CAUSES:])
     told = [d.id for d in _with_steps(view)]
+    told += [view.port.next.finding] if view.port and view.port.next else []
     fine = [d for d in view.fine if d.id not in told and not d.title.startswith(NEXT)]
     yield from _fine(fine, view, alone=not told and not view.leads)
     yield from _all_right(view)
