@@ -61,7 +61,9 @@ def reasons(d: Diagnosis, view: ReportView) -> list[str]:
     known = _stems(d.headline)
     for reason in [*said[:1], first_sentence(d.gist), *said[1:]]:
         new = _stems(reason) - known
-        measures = reason in said and bool(_numbers(reason) - _numbers(" ".join(found)))
+        measures = reason in said and bool(
+            _numbers(reason) - _numbers(" ".join([d.headline, *found]))
+        )
         share = NEWS if len(found) < MAX_WORDS or measures else NEWS_AT_LAST
         if (measures and not found) or len(new) > share * len(_stems(reason)):
             found.append(reason)
@@ -69,7 +71,8 @@ def reasons(d: Diagnosis, view: ReportView) -> list[str]:
     if found:
         return found
     first = [*said[:1], d.gist][0]
-    return [first] if _numbers(first) or len(_stems(first) - known) >= MIN_NEWS else []
+    repeats = d.headline.lower() in first.lower() or not _stems(first) - known
+    return [first] if _numbers(first) - _numbers(d.headline) or not repeats else []
 
 
 def _in_plain_words(message: str, view: ReportView) -> str:
