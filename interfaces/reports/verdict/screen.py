@@ -107,22 +107,17 @@ def _cause(d: Diagnosis, view: ReportView, number: int | None, said: set[str]) -
     is_open = not number and d.kind == "symptom" and bool(view.leads) and _undecided(view)
     sure = _sure(d, view)
     yield Line(f"{d.headline}  ({sure})", mark=f"[{d.severity}] ", style=severity_style(d))
-    told: list[str] = []
-    form = ""
     fresh = new(reasons(d, view)[: MAX_REASONS if alone else 1], said)
     if number and not fresh and same_evidence(d, view.causes[:number], view):
         yield Line(SAME, 2)
         return
-    for reason in fresh:
-        reason, _, right = reason.partition(RIGHT_FORM)
-        form = form or right
-        told.append(brief(reason))
-        yield Line(told[-1], 2)
+    parts = [reason.partition(RIGHT_FORM) for reason in fresh]
+    form = next((right for _, _, right in parts if right), "")
+    told = [brief(reason) for reason, _, _ in parts if reason]
+    yield from (Line(reason, 2) for reason in told)
     where = places(d, view)
-    if alone and (quote := seen(d, view, (d.headline, where, *told))):
-        yield Line(quote, 2, mark="Seen: ")
-    elif alone and not (where or d.packet) and (source := known_from(d, view, told)):
-        yield Line(source, 2, mark="Known from: ")
+    if alone:
+        yield from _source(d, view, where, told)
     if d.conflicting:
         yield Line(CONFLICT, 2, "warning")
     if where:
@@ -144,6 +139,14 @@ def _cause(d: Diagnosis, view: ReportView, number: int | None, said: set[str]) -
     if d.packet and alone:
         yield Line(listed(d.packet, PACKET), 2, mark="To hand over: ")
     said.update([_BEGUN] if left else [])
+
+
+def _source(d: Diagnosis, view: ReportView, where: str, told: Sequence[str]) -> Iterator[Line]:
+    """What shows that a cause holds: a line of the evidence, or on what it rests."""
+    if quote := seen(d, view, (d.headline, where, *told)):
+        yield Line(quote, 2, mark="Seen: ")
+    elif not (where or d.packet) and (source := known_from(d, view, told)):
+        yield Line(source, 2, mark="Known from: ")
 
 
 def _sure(d: Diagnosis, view: ReportView) -> str:

@@ -259,8 +259,8 @@ def _in_words(fact: Fact, view: ReportView) -> str:
     """A fact without brackets: ``package vllm-neuron, importable: no, version 0.24.0``."""
     if fact.kind == "symptom":
         return brief(f"what was reported: {_meaning(fact, 'name', view)}", SEEN)
-    if fact.kind == "answer":
-        return f"your answer: {one_line(str(fact.get('value')))}"
+    if fact.kind == "answer":  # where the rule does not quote it, it has a name alone
+        return ""
     if text := fact.get("text"):
         raised = f"{one_line(str(fact.get('exception')))}: " if fact.get("exception") else ""
         return brief(raised + one_line(" ".join(str(text).split())), SEEN)
