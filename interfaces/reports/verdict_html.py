@@ -16,7 +16,6 @@ from .formats import Document
 from .layout import Line
 from .safe_text import safe
 from .verdict.screen import verdict_parts
-from .verdict.statements import quoted
 from .view import NO_FACTS, ReportView, redaction_note, view_of
 
 _ALONE = """.verdict { margin: .4rem 0; padding: .6rem 1rem; border: 1px solid var(--line);
@@ -97,10 +96,6 @@ def _heading(tag: str, line: Line, severity: str, link: str) -> str:
 
 def _paragraph(line: Line) -> str:
     if line.keep:
-        rows = line.text.split("\n")
-        if line.mark and len(rows) > 1 and all(quoted(row) and "<<" not in row for row in rows):
-            each = "\n".join(f"<span>{_shown(row)}</span>" for row in rows)
-            return f'<pre class="command rows">{each}</pre>'
         shell = "" if line.mark else " code"
         return f'<pre class="command{shell}">{_shown(line.text)}</pre>'
     words = line.mark.strip()
