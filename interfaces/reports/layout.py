@@ -30,6 +30,7 @@ _CODE = re.compile(
     r"|^while .*: \w+\.|^\w+\[.*\] = |^\w+\[.* : .*\]$|^[a-z]+\.[a-z_]+$"
 )
 _SHELL = re.compile(r"(?:python3?|pip|diagnose|curl|env|grep) |for \w+ in [^:]*; do ")
+STRING = re.compile(r"'[^']{0,500}'|\"[^\"]{0,500}\"")
 _SETTING = re.compile(r"\"?[a-z_]+\"?: ")
 _ARGUMENTS = re.compile(r"-|[a-z][\w.]*=\S+(?: |$)")
 MAX_WIDTH = 100
@@ -105,6 +106,18 @@ def is_arguments(command: str) -> bool:
 def is_setting(command: str) -> bool:
     """Whether this is a line of a configuration file: ``batch_size: 8``."""
     return bool(_SETTING.match(command))
+
+
+def balanced(part: str) -> bool:
+    """Whether each parenthesis and quote that is opened is closed."""
+    bare = STRING.sub("", part)  # a pattern in quotes may hold a single parenthesis
+    pairs = all(bare.count(a) == bare.count(b) for a, b in ("()", "[]", "{}"))
+    return pairs and quoted(part)
+
+
+def quoted(part: str) -> bool:
+    """Whether each quote that is opened is closed."""
+    return part.count("'") % 2 == 0 == part.count('"') % 2
 
 
 def wants_colour() -> bool:

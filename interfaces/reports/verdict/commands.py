@@ -9,9 +9,9 @@ from typing import Any
 
 from ....engine.diagnosis.report import Diagnosis
 from ....facts.records import NamedTuple
-from ..layout import Line, is_arguments, is_setting, prompt
+from ..layout import Line, balanced, is_arguments, is_setting, prompt, quoted
 from .placeholders import in_words, replacements
-from .statements import balanced, quoted, statements
+from .statements import statements
 from .words import brief, first_sentence
 
 WIDTH = 80

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from ....engine.diagnosis.report import NextStep
 from ..layout import Line
-from ..safe_text import one_line
 from ..view import ReportView
 from .commands import shell_command
 from .placeholders import replacements
-from .words import brief, listed
+from .words import brief
 
 MAX_CAUSES = 3
 MAX_STEPS = 2
 LEADS = "Leads (weaker): "
 PACKET = 600
 """Characters of the list of what to hand over: the reader needs every item."""
-
-
-def titles(mark: str, found: Iterable[Any], style: str = "") -> Iterator[Line]:
-    """Titles on a line, if there are any."""
-    every = [one_line(each.title) for each in found]
-    if every:
-        yield Line(listed(every), style=style, mark=mark)
-
-
-def new(texts: Sequence[str], said: set[str]) -> list[str]:
-    """The texts that were not said before; the first one counts as said from now on."""
-    new = [text for text in texts if text not in said]
-    said.update(new[:1])
-    return new
 
 
 def asked(step: NextStep) -> str:

@@ -24,7 +24,7 @@ from .commands import (
     command_lines,
     corrected,
 )
-from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, new, step_command, titles
+from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, step_command
 from .placeholders import glossary_lines
 from .unproven import without_cause
 from .words import (
@@ -32,11 +32,13 @@ from .words import (
     effects,
     known_from,
     listed,
+    new,
     places,
     reasons,
     rivals,
     same_evidence,
     seen,
+    titles,
 )
 
 MAX_REASONS = 2
@@ -111,13 +113,14 @@ def _cause(d: Diagnosis, view: ReportView, number: int | None, said: set[str]) -
     if number and not fresh and same_evidence(d, view.causes[:number], view):
         yield Line(SAME, 2)
         return
-    parts = [reason.partition(RIGHT_FORM) for reason in fresh]
-    form = next((right for _, _, right in parts if right), "")
-    told = [brief(reason) for reason, _, _ in parts if reason]
-    yield from (Line(reason, 2) for reason in told)
+    told, form = _parted(fresh)
+    for reason in told:
+        yield Line(reason, 2)
     where = places(d, view)
-    if alone:
-        yield from _source(d, view, where, told)
+    if alone and (quote := seen(d, view, (d.headline, where, *told))):
+        yield Line(quote, 2, mark="Seen: ")
+    elif alone and not (where or d.packet) and (source := known_from(d, view, told)):
+        yield Line(source, 2, mark="Known from: ")
     if d.conflicting:
         yield Line(CONFLICT, 2, "warning")
     if where:
@@ -141,12 +144,15 @@ def _cause(d: Diagnosis, view: ReportView, number: int | None, said: set[str]) -
     said.update([_BEGUN] if left else [])
 
 
-def _source(d: Diagnosis, view: ReportView, where: str, told: Sequence[str]) -> Iterator[Line]:
-    """What shows that a cause holds: a line of the evidence, or on what it rests."""
-    if quote := seen(d, view, (d.headline, where, *told)):
-        yield Line(quote, 2, mark="Seen: ")
-    elif not (where or d.packet) and (source := known_from(d, view, told)):
-        yield Line(source, 2, mark="Known from: ")
+def _parted(found: Sequence[str]) -> tuple[list[str], str]:
+    """Reasons as they are told, and the right form that one of them names."""
+    told: list[str] = []
+    form = ""
+    for reason in found:
+        why, _, right = reason.partition(RIGHT_FORM)
+        form = form or right
+        told += [brief(why)] if why else []
+    return told, form
 
 
 def _sure(d: Diagnosis, view: ReportView) -> str:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from ....facts.records import NamedTuple
+from ..layout import STRING, balanced
 
 ROOM = 76
 """Columns of code below a verdict."""
-_STRING = re.compile(r"'[^']{0,500}'|\"[^\"]{0,500}\"")
 _HEADER = re.compile(r"((?:if|for|while|with) .{1,300}?): (\S.*)")
 
 
@@ -67,7 +67,7 @@ def _arguments(inside: str) -> list[str]:
 
 
 def _groups(row: str) -> Iterator[_Group]:
-    bare = _STRING.sub(lambda found: "_" * len(found[0]), row)
+    bare = STRING.sub(lambda found: "_" * len(found[0]), row)
     depth, begin = 0, 0
     for place, char in enumerate(bare):
         if char in "([{":
@@ -87,15 +87,3 @@ def _same(one: str, other: str) -> bool:
         return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
     except SyntaxError:
         return False
-
-
-def balanced(part: str) -> bool:
-    """Whether each parenthesis and quote that is opened is closed."""
-    bare = _STRING.sub("", part)  # a pattern in quotes may hold a single parenthesis
-    pairs = all(bare.count(a) == bare.count(b) for a, b in ("()", "[]", "{}"))
-    return pairs and quoted(part)
-
-
-def quoted(part: str) -> bool:
-    """Whether each quote that is opened is closed."""
-    return part.count("'") % 2 == 0 == part.count('"') % 2

@@ -10,8 +10,8 @@ from ..safe_text import one_line
 from ..unexplained import advice
 from ..view import NEXT, ReportView
 from .commands import action_lines
-from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, new, step_command, titles
-from .words import brief, listed, looked_at, places, reasons, seen
+from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, step_command
+from .words import brief, listed, looked_at, new, places, reasons, seen, titles
 
 MAX_FINE = 3
 STILL_WRONG = (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from ....engine.diagnosis.report import SEVERITIES, Diagnosis, RuledOut
 from ....facts import Fact
-from ..layout import counted
+from ..layout import Line, counted
 from ..safe_text import one_line
 from ..view import ReportView, leaves
 
@@ -53,8 +54,9 @@ _FOUND_OUT = ("root-cause", "user-code")
 def reasons(d: Diagnosis, view: ReportView) -> list[str]:
     """Why, the one with a measured number first: what the rules say of these facts, and in a
     sentence what it is. What says little more than title and earlier reasons is left out."""
-    told = (step.get("message", "") for step in d.explanation["how"])
-    messages = dict.fromkeys(_in_plain_words(each, view) for each in told)
+    messages: dict[str, None] = {}
+    for step in d.explanation["how"]:
+        messages[_in_plain_words(step.get("message", ""), view)] = None
     said = [each for each in messages if each and not _ANSWERED.search(each)]
     said.sort(key=lambda each: not _numbers(each))
     found: list[str] = []
@@ -121,6 +123,20 @@ def listed(names: Iterable[str], limit: int = LIST) -> str:
             return f"{'; '.join(shown)}; and {len(every) - len(shown)} more"
         shown.append(name)
     return "; ".join(shown)
+
+
+def titles(mark: str, found: Iterable[Any], style: str = "") -> Iterator[Line]:
+    """Titles on a line, if there are any."""
+    every = [one_line(each.title) for each in found]
+    if every:
+        yield Line(listed(every), style=style, mark=mark)
+
+
+def new(texts: Sequence[str], said: set[str]) -> list[str]:
+    """The texts that were not said before; the first one counts as said from now on."""
+    new = [text for text in texts if text not in said]
+    said.update(new[:1])
+    return new
 
 
 def places(d: Diagnosis, view: ReportView) -> str:
