@@ -6,7 +6,6 @@ from plain data, so that a compiled vocabulary can be loaded without YAML or pyd
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -266,7 +265,7 @@ def _type_problem(kind: str, value: Any) -> str | None:
     if kind in ("integer", "number"):
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return "a whole number" if kind == "integer" else "a number"
-        if abs(value) > 1e300 or not math.isfinite(value):
+        if not abs(value) <= 1e300:  # nor is NaN
             return "a finite number of ordinary size"
         if kind == "integer" and not isinstance(value, int):
             return "a whole number"

@@ -224,6 +224,16 @@ class Report(NamedTuple):
             return "incomplete"
         return "unknown" if self.unexplained else "clear"
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether a cause is known that is likely at least, and neither accepted nor explained."""
+        return any(
+            d.kind not in ("benign", "symptom")
+            and d.confidence != "possible"
+            and not (d.accepted or d.explained_by)
+            for d in self.diagnoses
+        )
+
     def worst(self) -> str | None:
         """The highest severity of a concluded problem that no other evidence contradicts and that
         is not accepted."""

@@ -175,7 +175,7 @@ def _command_line(arguments: Arguments) -> int:
 
 def _fail(problems: Sequence[Problem], format_: str, *, everything: bool = False) -> int:
     """Report an error in the requested format; 3 if the knowledge does not load."""
-    from ...engine.diagnosis.diagnoser import TOOL
+    from ...engine.diagnosis.consultation import TOOL
 
     if not output.emit_failure(TOOL, problems, format_):
         from ..reports.formats.text import first_problem_lines

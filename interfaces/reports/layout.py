@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import TextIO
 
+from ...facts.lazy_pattern import lazy
 from ...facts.records import NamedTuple
 from ...facts.redaction import Redacted
 from .output_guard import redacted
@@ -25,14 +26,14 @@ _STYLES = {
     "dim": "2",
 }
 # What stands in Python code and in no command of a shell.
-_CODE = re.compile(
+_CODE = lazy(
     r"^(?:with|from|import|for|if) |^[\w., ]+ = |^[\w.]+\(|[,(]\s*\w+="
     r"|^while .*: \w+\.|^\w+\[.*\] = |^\w+\[.* : .*\]$|^[a-z]+\.[a-z_]+$"
 )
-_SHELL = re.compile(r"(?:python3?|pip|diagnose|curl|env|grep) |for \w+ in [^:]*; do ")
-STRING = re.compile(r"'[^']{0,500}'|\"[^\"]{0,500}\"")
-_SETTING = re.compile(r"\"?[a-z_]+\"?: ")
-_ARGUMENTS = re.compile(r"-|[a-z][\w.]*=\S+(?: |$)")
+_SHELL = lazy(r"(?:python3?|pip|diagnose|curl|env|grep) |for \w+ in [^:]*; do ")
+STRING = lazy(r"'[^']{0,500}'|\"[^\"]{0,500}\"")
+_SETTING = lazy(r"\"?[a-z_]+\"?: ")
+_ARGUMENTS = lazy(r"-|[a-z][\w.]*=\S+(?: |$)")
 MAX_WIDTH = 100
 MAX_MARK = 0.4
 

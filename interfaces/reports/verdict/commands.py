@@ -3,11 +3,11 @@ a command at hand."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ....engine.diagnosis.report import Diagnosis
+from ....facts.lazy_pattern import lazy
 from ....facts.records import NamedTuple
 from ..layout import Line, balanced, is_arguments, is_setting, prompt, quoted
 from .placeholders import in_words, replacements
@@ -18,7 +18,7 @@ WIDTH = 80
 MAX_LINES = 6
 RIGHT_FORM = "Right form: "
 """Stands in a message before the repair of what it names."""
-_NAMES = re.compile(r"[a-z]{1,40}_[a-z_]{1,40}(?==|\()")
+_NAMES = lazy(r"[a-z]{1,40}_[a-z_]{1,40}(?==|\()")
 WHOLE = "# long: `-v` shows the whole command"
 DECIDES = "This decides: "
 """Stands in an action before what its outcomes mean."""
@@ -26,10 +26,10 @@ ACTION = 420
 """Characters of what to do: a step is given whole."""
 CHECK = 170
 """Characters on how to see that an action worked."""
-_OPEN = re.compile(r"[A-Z]{2}|\./|\.py\b|\.log\b")
+_OPEN = lazy(r"[A-Z]{2}|\./|\.py\b|\.log\b")
 """What may stand for something of the reader's."""
-_OPENS = re.compile(r"--?[A-Za-z]|&&$|\|\|?$")
-OURS = re.compile(
+_OPENS = lazy(r"--?[A-Za-z]|&&$|\|\|?$")
+OURS = lazy(
     r"(?<![`'\w.-])diagnose (?:probe [a-z-]{2,30}|inspect|watch|decode)\b"
     r"(?![`'-])(?! (?:-|[A-Z]{2}))"  # a command with more behind it is left as it stands
 )

@@ -5,10 +5,10 @@ What is wrong, why, where, what to do, what was ruled out; the derivations stand
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from ....engine.diagnosis.report import SEVERITIES, Diagnosis, NextStep, Report
+from ....facts.lazy_pattern import lazy
 from ..formats.text import overlay_lines, problem_lines, severity_style
 from ..layout import Line, counted
 from ..safe_text import one_line
@@ -51,7 +51,7 @@ TO_DECIDE = "; the step below tells"
 """Stands behind the confidence of a cause whose first step is to find out."""
 CONFLICT = "Not settled: other facts speak against it (`-v` says which); decide first."
 SAME = "Seen in the same facts as one above: settle that one, then look again."
-_PLACEHOLDER = re.compile(r"(?<!\$)\b[A-Z][A-Z_]+\b")
+_PLACEHOLDER = lazy(r"(?<!\$)\b[A-Z][A-Z_]+\b")
 _BEGUN = ""
 """Stands among what was said for the first thing to do."""
 

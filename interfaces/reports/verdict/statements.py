@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ....facts.lazy_pattern import lazy
 from ....facts.records import NamedTuple
 from ..layout import STRING, balanced
 
 ROOM = 76
 """Columns of code below a verdict."""
-_HEADER = re.compile(r"((?:if|for|while|with) .{1,300}?): (\S.*)")
+_HEADER = lazy(r"((?:if|for|while|with) .{1,300}?): (\S.*)")
 
 
 class _Group(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any
 
 from ....engine.diagnosis.report import SEVERITIES, Diagnosis, RuledOut
 from ....facts import Fact
+from ....facts.lazy_pattern import lazy
 from ..layout import Line, counted
 from ..safe_text import one_line
 from ..view import ReportView, leaves
@@ -37,12 +38,12 @@ _NAMING = ("name", "component", "package", "pod", "path", "file")
 """Attributes that name what a fact is about, and need no label."""
 REPORTED = "your report in words; nothing was measured"
 _STEM = 5
-_WORD = re.compile(r"[a-z0-9_]+")
-_NUMERAL = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)?(?![\d.]*\.\d|\w)")
-_PLURAL = re.compile(r"\b(\d{1,9}) (\w{2,30})\(s\)")
-_ANSWERED = re.compile(r"\? [^?]+$")
-_SENTENCES = re.compile(r"(?<=[a-z0-9)\]%\"'][.])\s+(?=[A-Z`'\"])")
-_LIBRARY = re.compile(
+_WORD = lazy(r"[a-z0-9_]+")
+_NUMERAL = lazy(r"(?<![\w.])\d+(?:[.,]\d+)?(?![\d.]*\.\d|\w)")
+_PLURAL = lazy(r"\b(\d{1,9}) (\w{2,30})\(s\)")
+_ANSWERED = lazy(r"\? [^?]+$")
+_SENTENCES = lazy(r"(?<=[a-z0-9)\]%\"'][.])\s+(?=[A-Z`'\"])")
+_LIBRARY = lazy(
     r"(?:.{0,400}/)?(?:site-packages|dist-packages|lib/python\d(?:\.\d{1,2})?)/"
     r"|(?:tinker|tinker_cookbook|transformers|torch|pydantic|peft|datasets|vllm|sglang|"
     r"neuronx_distributed|neuronx_distributed_inference|torch_neuronx|torch_xla|huggingface_hub)/"
