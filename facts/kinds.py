@@ -208,6 +208,16 @@ class Vocabulary(NamedTuple):
         stated = _provenance(item.get("provenance"), source)
         return Fact.from_items(item["kind"], values, stated)
 
+    def meanings(self, facts: Iterable[Fact]) -> dict[str, str]:
+        """What the listed values of facts stand for, by ``kind.attribute=value``."""
+        found: dict[str, str] = {}
+        for fact in facts:
+            for name, value in fact.values:
+                listed = self.kinds[fact.kind].attributes[name].values
+                if listed and (meaning := listed.get(str(value))):
+                    found[f"{fact.kind}.{name}={value}"] = meaning
+        return found
+
     def problems(self, item: Any, where: Location) -> list[Problem]:
         """Everything that is wrong with a fact in its flat JSON form."""
         if not isinstance(item, dict):

@@ -84,6 +84,7 @@ class Consultation:
             said,
             (*problems, *self._incomplete()),
             unexplained=left,
+            meanings=self._base.vocabulary.meanings(self._given),
         )
         if "code_acceptance" in self._by_kind:
             from .results.accepted_in_code import with_accepted_code

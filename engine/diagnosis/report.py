@@ -196,7 +196,8 @@ class Unexplained(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The result of a diagnosis; equal inputs give equal reports."""
+    """The result of a diagnosis; equal inputs give equal reports. ``meanings`` says what listed
+    values of the given facts stand for, by ``kind.attribute=value``; its JSON form lacks them."""
 
     tool: Mapping[str, str]
     knowledge: Mapping[str, Any]
@@ -209,6 +210,7 @@ class Report(NamedTuple):
     errors: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
     unexplained: tuple[Unexplained, ...] = ()
+    meanings: Mapping[str, str] = {}
 
     @property
     def status(self) -> str:
