@@ -20,7 +20,19 @@ from .manifest import Manifest
 from .phases import failing_phase
 from .spec import Reading, head_width, readings, text_config
 from .sums import joints
-from .trials import FLOOR, Module, Sides, Trial, choose, computed, error, sensitivity, size, try_all
+from .trials import (
+    FLOOR,
+    Module,
+    Sides,
+    Trial,
+    choose,
+    computed,
+    error,
+    late_noise,
+    sensitivity,
+    size,
+    try_all,
+)
 from .weight_orders import Around
 
 FAILS = 3.0
@@ -118,7 +130,7 @@ class Replay:
         target = sides[2]._replace(given={**sides[2].given, **beside})
         return Module(
             name, reading, target, noise, sensitivity(reading, sides[1].given), size(sides[1]),
-            phase,
+            phase, late_noise(reading, sides[1]),
         )  # fmt: skip
 
     def _beside(self, name: str, own: Sides, reading: Reading) -> dict[str, Any]:

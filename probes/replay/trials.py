@@ -30,6 +30,8 @@ FLOOR = 5e-4
 """Least noise that is allowed for, relative to the output: a copy has none."""
 TRIMMED = 0.2
 """Share of rows that a mixture of experts may route otherwise at ties."""
+LATE_TRIMMED = 0.5
+"""The same of the few that are decoded."""
 GRID, STEPS = 25, 18
 """Points of a grid, at least, and steps of the search around the best one."""
 POINTS = 3.2
@@ -74,10 +76,20 @@ class Module(NamedTuple):
     usual: float = 0.0
     whole: float = 0.0
     phase: Phase | None = None
+    late: float = 0.0
 
     def ratio(self, reading: Reading) -> float:
-        """R under another reading; infinite where it cannot be computed."""
-        return self._tried(lambda: error(reading, self.target) / self.noise)
+        """R under another reading; infinite where it cannot be computed. Where few positions may be
+        routed otherwise, the larger one of R of all and of those that are decoded (``late``)."""
+
+        def measure() -> float:
+            made = computed(reading, self.target.given)
+            found = off(made, self.target.output, reading.family) / self.noise
+            if not self.late:
+                return found
+            return max(found, off_late(made, self.target.output, reading) / self.late)
+
+        return self._tried(measure)
 
     def within(self, reading: Reading) -> float:
         """As :meth:`ratio`, of the phase in which the module fails."""
@@ -104,7 +116,7 @@ class Module(NamedTuple):
     def more(self, reading: Reading) -> float:
         """By how much a reading makes more of rounding than the low-precision reference: of that
         of its input, and of that of its output, which grows with it."""
-        if reading.family == "embedding":  # the reference only copies, which rounds nothing
+        if reading.family in ("embedding", "logits"):  # some only copy, which rounds nothing
             return max(1.0, COPIED * size(self.target) / self.noise)
         if not self.usual or not self.whole:
             return 1.0
@@ -122,12 +134,34 @@ def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
 
 def error(reading: Reading, sides: Sides) -> float:
     """Norm of what a run has more or less than the formula."""
-    made = computed(reading, sides.given)
-    off = (made.reshape(sides.output.shape) - sides.output).astype(np.float64)
-    squares = (off * off).reshape(-1, off.shape[-1]).sum(axis=-1)
-    if reading.family == "moe":
-        squares = np.sort(squares)[: max(1, math.ceil(len(squares) * (1 - TRIMMED)))]
+    return off(computed(reading, sides.given), sides.output, reading.family)
+
+
+def off(made: Any, output: Any, family: str, trimmed: float = TRIMMED) -> float:
+    """Norm of what an output has more or less than what was computed."""
+    left = (made.reshape(output.shape) - output).astype(np.float64)
+    squares = (left * left).reshape(-1, left.shape[-1]).sum(axis=-1)
+    if family == "moe":
+        squares = np.sort(squares)[: max(1, math.ceil(len(squares) * (1 - trimmed)))]
     return float(np.sqrt(squares.sum()))
+
+
+def off_late(made: Any, output: Any, reading: Reading) -> float:
+    """As :func:`off`, of the decoded positions alone, which are too few to count among all."""
+    start = int(reading.spec["decode_from"])
+    rows = made.reshape(output.shape)[:, start:]
+    return off(rows, output[:, start:], reading.family, LATE_TRIMMED)
+
+
+def late_noise(reading: Reading, sides: Sides) -> float:
+    """The noise of decoded positions of a mixture of experts; 0 where there are none."""
+    start = reading.spec.get("decode_from")
+    if reading.family != "moe" or not start or sides.output.ndim < 3:
+        return 0.0
+    if sides.output.shape[1] <= start:
+        return 0.0
+    found = off_late(computed(reading, sides.given), sides.output, reading)
+    return max(found, FLOOR * off_late(np.zeros_like(sides.output), sides.output, reading))
 
 
 def size(sides: Sides) -> float:
@@ -160,17 +194,32 @@ def try_all(module: Module, around: Around, solving: bool = True) -> list[Trial]
     module = module._replace(target=module.target._replace(given=given))
     rows = module.phase.rows if module.phase else slice(None)
     one = Given(module.reading, given, module.target.output, rows, {})
-    found = []
+    found: list[Trial] = []
+    for last in (False, True):
+        found.extend(_best_of_each(module, around, one, last))
+        if solving and not last and not any(trial.r_ratio < EXPLAINS for trial in found):
+            found.extend(_solved(module, around))
+        if any(_tells(trial) for trial in found):
+            break
+    # Sorting keeps the order of the file among those that are as good as equal.
+    return sorted(found, key=lambda trial: round(trial.r_ratio, 1))
+
+
+def _best_of_each(module: Module, around: Around, one: Given, last: bool) -> Iterator[Trial]:
+    """The best trial of each hypothesis."""
     for hypothesis in all_hypotheses():
+        if hypothesis.last is not last:
+            continue
         every = itertools.chain(variants(hypothesis, module.reading, around),
                                 _looked_for(hypothesis, one))  # fmt: skip
         tried = [trial for variant in every for trial in _try(module, variant)]
         if tried:
-            found.append(min(tried, key=lambda trial: (trial.r_ratio, trial.limited)))
-    if solving and not any(trial.r_ratio < EXPLAINS for trial in found):
-        found.extend(_solved(module, around))
-    # Sorting keeps the order of the file among those that are as good as equal.
-    return sorted(found, key=lambda trial: round(trial.r_ratio, 1))
+            yield min(tried, key=lambda trial: (trial.r_ratio, trial.limited))
+
+
+def _tells(trial: Trial) -> bool:
+    """Whether it explains the module by a cause that has a name."""
+    return trial.r_ratio < EXPLAINS and trial.hypothesis.cause != solve.VAGUE
 
 
 def _solved(module: Module, around: Around) -> Iterator[Trial]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from .embedding_rows import EMBEDDING_FINDERS
 from .experts import EXPERT_FINDERS
+from .functions_read import FUNCTION_FINDERS
 from .given import Finder
+from .key_counts import COUNT_FINDERS
 from .masks import MASK_FINDERS
 from .other_weights import OTHER_WEIGHTS
 from .part_inputs import PART_INPUTS
 from .parts import PARTS
 from .rotary_table import TABLE_FINDERS
 from .row_orders import ROW_FINDERS
+from .routing_read import ROUTING_FINDERS
 from .vectors import VECTOR_FINDERS
 
 FINDERS: dict[str, Finder] = {
@@ -23,4 +26,7 @@ FINDERS: dict[str, Finder] = {
     **TABLE_FINDERS,
     **EXPERT_FINDERS,
     **VECTOR_FINDERS,
+    **FUNCTION_FINDERS,
+    **ROUTING_FINDERS,
+    **COUNT_FINDERS,
 }

@@ -65,6 +65,9 @@ def _limited(of: str, gate: Any, up: Any, limit: float) -> tuple[Any, Any]:
 
 def route(spec: Spec, weights: Weights, x: Any) -> tuple[Any, Any]:
     """Of each row of ``x`` the numbers and the weights of its experts."""
+    if (given := spec.get("shares_given")) is not None:
+        order, shares = given
+        return order, shares
     x = _input(spec, "router", x)
     logits = at(spec, "router.logits", linear(weights, "router", at(spec, "router.x", x)))
     if temperature := spec.get("router_scale"):

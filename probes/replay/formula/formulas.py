@@ -56,5 +56,8 @@ FORMULAS: dict[str, Formula] = {
 
 
 def _capped(spec: Mapping[str, Any], x: Any) -> Any:
-    found = capped(spec, at(spec, "x", x), "logit_cap", np.float32(spec.get("of_x", 1)))
-    return at(spec, "out", found)
+    x = at(spec, "x", x)
+    if (through := spec.get("logit_map")) is not None:
+        return through(x)
+    found = capped(spec, x, "logit_cap", np.float32(spec.get("of_x", 1)))
+    return at(spec, "out", found * np.float32(spec.get("out_scale", 1)))

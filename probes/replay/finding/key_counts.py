@@ -1,0 +1,84 @@
+"""Reads off how often each key is seen, where some are seen several times.
+
+What a head gives is a mean of values with known weights, so that the factors by which keys are in
+it, the same for all heads, rows and decoded tokens, are the solution of linear equations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...shared import np
+from .given import Finder, Found, Given
+from .masks import _scene, heads_of
+
+NEAR = 0.3
+MOST_TIMES = 8
+
+
+def _counts(one: Given) -> Any | None:
+    known = heads_of(one)
+    if known is None:
+        return None
+    mixed, weight = known
+    scene = _scene(one, mixed, False)
+    if scene is None:
+        return None
+    rows = range(mixed.shape[2])[one.rows]
+    equations, given = [], []
+    for batch in range(len(mixed)):
+        for row in rows:
+            powers = scene.powers[batch, :, row] * scene.right[batch, row]
+            whole = powers.sum(axis=1) + scene.sinks[batch, :, row]
+            left = scene.values[batch] - mixed[batch, :, row, None]
+            parts = (powers / whole[:, None])[..., None] * left
+            matrix = parts.transpose(0, 2, 1).reshape(-1, parts.shape[1])
+            right = ((scene.sinks[batch, :, row] / whole)[:, None] * mixed[batch, :, row]).ravel()
+            if weight is not None:
+                matrix, right = weight @ matrix, weight @ right
+            equations.append(matrix)
+            given.append(right)
+    return _solved(np.concatenate(equations), np.concatenate(given))
+
+
+def _solved(matrix: Any, given: Any) -> Any | None:
+    sizes = np.sqrt((matrix * matrix).sum(axis=0))
+    use = sizes > 1e-3 * sizes.max(initial=0)
+    if use.sum() < 2 or len(matrix) < 4 * use.sum():
+        return None
+    scaled = matrix[:, use] / sizes[use]
+    if given.any():
+        found = np.linalg.lstsq(scaled, given, rcond=None)[0] / sizes[use]
+    else:
+        found = np.linalg.svd(scaled, full_matrices=False)[2][-1] / sizes[use]
+        middle = np.median(found)
+        found = found / (middle or 1.0)
+    times = np.ones(len(sizes))
+    whole = np.rint(found)
+    if (np.abs(found - whole) > NEAR).any() or whole.min() < 0 or whole.max() > MOST_TIMES:
+        return None
+    times[use] = whole
+    return None if (times == 1).all() else times
+
+
+def _of_counts(late: bool) -> Finder:
+    def find(one: Given) -> Found:
+        if "counts" not in one.solved:
+            one.solved["counts"] = _counts(one)
+        times = one.solved["counts"]
+        start = one.reading.spec.get("decode_from")
+        decoded = bool(start) and one.rows.start == start
+        if times is None or decoded != late:
+            return
+        spec = one.reading.spec
+        scene = _scene(one, heads_of(one)[0], False)
+        seen = scene.right.astype(np.float64)
+        seen[:, one.rows] *= times
+        shown = ", ".join(f"{at} {int(each)} times" for at, each in enumerate(times) if each != 1)
+        yield one.reading._replace(spec=spec | {"mask_found": seen}), shown[:60]
+
+    return find
+
+
+COUNT_FINDERS: dict[str, Finder] = {
+    "counts-of-cache": _of_counts(True), "counts-of-keys": _of_counts(False),
+}  # fmt: skip
