@@ -21,6 +21,7 @@ from .phases import failing_phase
 from .spec import Reading, head_width, readings, text_config
 from .sums import joints
 from .trials import (
+    EXPLAINS,
     FLOOR,
     Module,
     Sides,
@@ -40,6 +41,8 @@ FAILS = 3.0
 the rounded sums of eight ranks."""
 MAX_TRIED = 6
 HEADS = ("lm_head", "embed_out")
+INPUT = " (input)"
+"""Behind the name of a module, for what it is given."""
 
 
 class Replayed(NamedTuple):
@@ -271,4 +274,21 @@ def replay(
             found[at] = found[at]._replace(trials=tuple(try_all(module, around, first)))
             step(1)
     found.extend(given.joined())
-    return sorted(found, key=lambda each: Name(each.name.removesuffix(" (input)")).order())
+    return _as_computed(
+        sorted(found, key=lambda each: Name(each.name.removesuffix(INPUT)).order())
+    )
+
+
+def _as_computed(found: list[Replayed]) -> list[Replayed]:
+    """In the order of the target, where one module takes what a later one gives: that one, given
+    something else as well, comes first there."""
+    names = [one.name for one in found]
+    for one in list(found):
+        best = one.trials[0] if one.trials else None
+        if best is None or not best.source or not best.r_ratio < EXPLAINS:
+            continue
+        later = f"{best.source}{INPUT}"
+        if later in names[names.index(one.name) + 1 :] and found[names.index(later)].fails:
+            found.insert(names.index(one.name), found.pop(names.index(later)))
+            names = [each.name for each in found]
+    return found

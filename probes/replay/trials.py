@@ -56,12 +56,14 @@ class Sides(NamedTuple):
 
 class Trial(NamedTuple):
     """R of a module under a hypothesis, in the words of its entry. It is ``limited`` if it explains
-    the module only where it is about a single phase."""
+    the module only where it is about a single phase; ``source`` is the module whose output it takes
+    for its input."""
 
     hypothesis: Hypothesis
     r_ratio: float
     says: str
     limited: bool = False
+    source: str = ""
 
 
 class Module(NamedTuple):

@@ -123,6 +123,7 @@ def _join(weights: Weights, around: Around, parts: str, how: str) -> dict[str, A
     names, found = parts.split("+"), {}
     axis = 1 if names[0].startswith("experts") else 0
     kinds = ("", "_bias") if axis else (".weight", ".bias")
+    kinds = ("",) if names[0].endswith("bias") else kinds
     for kind in kinds:
         if f"{names[0]}{kind}" not in weights:
             continue
