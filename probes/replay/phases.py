@@ -9,7 +9,17 @@ from .spec import Reading
 
 FLOOR = 5e-4
 WHERE = {"decode": "while decoding only", "prefill": "in the prefill only"}
-_WITH_POSITIONS = ("attention", "linear", "mlp", "norm", "moe", "rotary", "logits", "activation", "embedding")
+_WITH_POSITIONS = (
+    "attention",
+    "linear",
+    "mlp",
+    "norm",
+    "moe",
+    "rotary",
+    "logits",
+    "activation",
+    "embedding",
+)
 
 
 class Phase(NamedTuple):

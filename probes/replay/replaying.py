@@ -13,6 +13,7 @@ from ..shared import np
 from ..tensors.naming import Name
 from ..tensors.stored import Stored
 from . import joints_tried
+from .around_parts import differs, with_doubt
 from .beside import LAYER, Beside, others, siblings
 from .captures import Run
 from .checkpoint import Checkpoint
@@ -222,6 +223,13 @@ class Replay:
 
         return named
 
+    def differs_around(self, whole: Module, part: str) -> bool:
+        """Whether attention differs with what its projections give, where ``part`` is one."""
+        if not re.search(r"([qkv]_proj|w[qkv])\Z", part):
+            return False
+        names = {name.rpartition(".")[0] for name in self._weights.names(whole.name)}
+        return differs(whole, sorted(names), self._runs[2], FAILS)
+
     def joined(self) -> Iterator[Replayed]:
         """How modules are joined, and under which hypotheses where that fails."""
         every = [joints_tried.checked(joint, self._runs)
@@ -253,6 +261,7 @@ def replay(
     given = Replay(runs, manifest, checkpoint)
     found: list[Replayed] = []
     failing: list[tuple[int, Module, Around]] = []
+    wholes: dict[str, Module] = {}
     with progress.part("modules", len(given.order)) as step:
         for module, around in given.modules():
             alone = module.alone()
@@ -261,6 +270,8 @@ def replay(
             found.append(Replayed(module.name, module.reading.family, alone))
             if found[-1].fails and not inside and len(failing) < MAX_TRIED:
                 failing.append((len(found) - 1, module, around))
+            if found[-1].fails and inside and module.reading.family == "attention":
+                wholes[module.name] = module
             if found[-1].fails and module.reading.family == "rotary":
                 given.wrong_table = module.name
             step(1)
@@ -271,12 +282,14 @@ def replay(
     with progress.part("hypotheses", len(failing)) as step:
         for at, module, around in failing:
             first = at == failing[0][0]
-            found[at] = found[at]._replace(trials=tuple(try_all(module, around, first)))
+            trials = tuple(try_all(module, around, first))
+            whole = wholes.get(module.name.rpartition(".")[0])
+            if whole is not None and given.differs_around(whole, module.name):
+                trials = with_doubt(trials)
+            found[at] = found[at]._replace(trials=trials)
             step(1)
     found.extend(given.joined())
-    return _as_computed(
-        sorted(found, key=lambda each: Name(each.name.removesuffix(INPUT)).order())
-    )
+    return _as_computed(sorted(found, key=lambda each: Name(each.name.removesuffix(INPUT)).order()))
 
 
 def _as_computed(found: list[Replayed]) -> list[Replayed]:

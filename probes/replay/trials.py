@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ..shared import np
 from .finding.given import Given
 from .finding.registry import FINDERS
+from .formula.feedforward import route
 from .formula.formulas import FORMULAS
 from .formula.remembered import Remembered
 from .hypotheses import Hypothesis, Variant, all_hypotheses, fits, variants
@@ -28,10 +29,9 @@ REPRODUCED = 5e-4
 AT_ONCE = 5e-6
 FLOOR = 5e-4
 """Least noise that is allowed for, relative to the output: a copy has none."""
-TRIMMED = 0.2
-"""Share of rows that a mixture of experts may route otherwise at ties."""
-LATE_TRIMMED = 0.5
-"""The same of the few that are decoded."""
+ROUTED_AGAIN, UNSURE, MOST_UNSURE = 6, 2.0**-5, 0.6
+"""How often a router is tried with rounded inputs, how far these are off, and the share of rows
+that may be routed otherwise then, at most."""
 GRID, STEPS = 25, 18
 """Points of a grid, at least, and steps of the search around the best one."""
 POINTS = 3.2
@@ -43,6 +43,8 @@ NEAR = 30.0
 """R from which on a hypothesis is not looked at more closely."""
 MOST_SENSITIVE = 50.0
 JITTER = 2.0**-8
+ROUNDED_TWICE = 1.4
+"""How much larger the rounding of a table is that is rounded once more."""
 COPIED = 2.0**-10
 """What rounding to BF16 does to numbers that were multiplied, relative to them."""
 
@@ -86,10 +88,11 @@ class Module(NamedTuple):
 
         def measure() -> float:
             made = computed(reading, self.target.given)
-            found = off(made, self.target.output, reading.family) / self.noise
+            rows = sure(reading, self.target)
+            found = off(made, self.target.output, rows) / self.noise
             if not self.late:
                 return found
-            return max(found, off_late(made, self.target.output, reading) / self.late)
+            return max(found, off_late(made, self.target.output, reading, rows) / self.late)
 
         return self._tried(measure)
 
@@ -120,6 +123,8 @@ class Module(NamedTuple):
         of its input, and of that of its output, which grows with it."""
         if reading.family in ("embedding", "logits"):  # some only copy, which rounds nothing
             return max(1.0, COPIED * size(self.target) / self.noise)
+        if reading.family == "rotary" and reading.spec is not self.reading.spec:
+            return ROUNDED_TWICE
         if not self.usual or not self.whole:
             return 1.0
         found = sensitivity(reading, self.target.given) / self.usual
@@ -136,23 +141,26 @@ def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
 
 def error(reading: Reading, sides: Sides) -> float:
     """Norm of what a run has more or less than the formula."""
-    return off(computed(reading, sides.given), sides.output, reading.family)
+    return off(computed(reading, sides.given), sides.output, sure(reading, sides))
 
 
-def off(made: Any, output: Any, family: str, trimmed: float = TRIMMED) -> float:
-    """Norm of what an output has more or less than what was computed."""
+def off(made: Any, output: Any, rows: Any = None) -> float:
+    """Norm of what an output has more or less than what was computed, as if of all rows where only
+    some count."""
     left = (made.reshape(output.shape) - output).astype(np.float64)
     squares = (left * left).reshape(-1, left.shape[-1]).sum(axis=-1)
-    if family == "moe":
-        squares = np.sort(squares)[: max(1, math.ceil(len(squares) * (1 - trimmed)))]
-    return float(np.sqrt(squares.sum()))
+    if rows is None:
+        return float(np.sqrt(squares.sum()))
+    return float(np.sqrt(squares[rows].mean() * len(squares)))
 
 
-def off_late(made: Any, output: Any, reading: Reading) -> float:
+def off_late(made: Any, output: Any, reading: Reading, rows: Any = None) -> float:
     """As :func:`off`, of the decoded positions alone, which are too few to count among all."""
     start = int(reading.spec["decode_from"])
-    rows = made.reshape(output.shape)[:, start:]
-    return off(rows, output[:, start:], reading.family, LATE_TRIMMED)
+    late = None if rows is None else rows.reshape(output.shape[:-1])[:, start:].ravel()
+    if late is not None and not late.any():
+        late = None
+    return off(made.reshape(output.shape)[:, start:], output[:, start:], late)
 
 
 def late_noise(reading: Reading, sides: Sides) -> float:
@@ -162,8 +170,25 @@ def late_noise(reading: Reading, sides: Sides) -> float:
         return 0.0
     if sides.output.shape[1] <= start:
         return 0.0
-    found = off_late(computed(reading, sides.given), sides.output, reading)
+    rows = sure(reading, sides)
+    found = off_late(computed(reading, sides.given), sides.output, reading, rows)
     return max(found, FLOOR * off_late(np.zeros_like(sides.output), sides.output, reading))
+
+
+def sure(reading: Reading, sides: Sides) -> Any | None:
+    """The rows that a mixture of experts routes the same if its scores are rounded otherwise; None
+    for all, of other modules."""
+    if reading.family != "moe" or "shares_given" in reading.spec:
+        return None
+    rows = sides.given["x"].reshape(-1, sides.given["x"].shape[-1])
+    random = np.random.default_rng(0)
+    chosen = np.sort(route(reading.spec, reading.weights, rows)[0], axis=1)
+    same = np.ones(len(rows), bool)
+    for _ in range(ROUTED_AGAIN):
+        noise = 1 + random.uniform(-UNSURE, UNSURE, rows.shape).astype(np.float32)
+        other = route(reading.spec, reading.weights, rows * noise)[0]
+        same &= (np.sort(other, axis=1) == chosen).all(axis=1)
+    return same if same.mean() > 1 - MOST_UNSURE else np.ones(len(rows), bool)
 
 
 def size(sides: Sides) -> float:

@@ -12,8 +12,8 @@ from .other_weights import OTHER_WEIGHTS
 from .part_inputs import PART_INPUTS
 from .parts import PARTS
 from .rotary_table import TABLE_FINDERS
-from .row_orders import ROW_FINDERS
 from .routing_read import ROUTING_FINDERS
+from .row_orders import ROW_FINDERS
 from .vectors import VECTOR_FINDERS
 
 FINDERS: dict[str, Finder] = {

@@ -119,10 +119,10 @@ def _ignored(routing: Routing) -> str:
     """All of the same weight, or the same ones for all tokens."""
     found, right = routing.found, routing.right
     same = (found != 0) == (found != 0)[0]
-    if _most(same.all(axis=1)) and not _most(_same_experts(routing)):
-        if not _most(((right != 0) == (right != 0)[0]).all(axis=1)):
-            chosen = ", ".join(map(str, np.flatnonzero(found[0])))
-            return f"all tokens go to the experts {chosen}"
+    usual = ((right != 0) == (right != 0)[0]).all(axis=1)
+    if _most(same.all(axis=1)) and not _most(_same_experts(routing)) and not _most(usual):
+        chosen = ", ".join(map(str, np.flatnonzero(found[0])))
+        return f"all tokens go to the experts {chosen}"
     if not _most(_same_experts(routing)) or (found != 0).sum(axis=1).max() < 2:
         return ""
     top = found.max(axis=1)

@@ -226,7 +226,10 @@ def _figure(one: Given) -> Found:
     every = np.ones_like(factors)
     every[:, one.rows] = counted
     low, high = float(counted.min()), float(counted.max())
-    yield one.reading._replace(spec=spec | {"out_factors": every}), f"{1 / high:.2g} to {1 / low:.2g}"
+    yield (
+        one.reading._replace(spec=spec | {"out_factors": every}),
+        f"{1 / high:.2g} to {1 / low:.2g}",
+    )
 
 
 VECTOR_FINDERS: dict[str, Finder] = {

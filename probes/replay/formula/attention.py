@@ -173,7 +173,7 @@ def _cache(
 
 
 def _heads(spec: Spec, weights: Weights, x: Any, part: str, memory: Remembered | None) -> Any:
-    found = linear(weights, part, at(spec, f"{part}.x", x), memory)
+    found = at(spec, f"{part}.given", linear(weights, part, at(spec, f"{part}.x", x), memory))
     if clip := spec.get("clip"):
         found = found.clip(-clip, clip)
     if spec.get("qk_norm") == "all" and part in spec.get("qk_norm_only", "qk"):

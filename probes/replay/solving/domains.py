@@ -44,18 +44,7 @@ NAMES = {"b": "rows of the batch", "p": "positions", "k": "keys", "h": "heads", 
 def _of(letter: str, count: int, start: int | None) -> Iterator[Domain]:
     own = np.arange(count)
     if letter in "pk":
-        if start and start < count:
-            yield "of the prompt", own < start
-            yield "that are decoded", own >= start
-            yield f"at {start - 1}", own == start - 1
-            yield f"at {start}", own == start
-        for most in (1, 2, 4, 8, 16):
-            yield f"before {most}", own < most
-            yield f"from {most} on", own >= most
-        for size in (2, 3, 5, 6, 8, 16, 32):
-            if size < count:
-                yield f"last of every {size}", own % size == size - 1
-                yield f"first of every {size}", own % size == 0
+        yield from _of_positions(own, start)
     if letter in "bhe" and count <= MOST_PLACES:
         for at in range(count):
             yield f"at {at}", own == at
@@ -72,3 +61,19 @@ def _of(letter: str, count: int, start: int | None) -> Iterator[Domain]:
     for share in (4,):
         yield f"every {share}", own % share == 0
         yield f"last of every {share}", own % share == share - 1
+
+
+def _of_positions(own: Any, start: int | None) -> Iterator[Domain]:
+    count = len(own)
+    if start and start < count:
+        yield "of the prompt", own < start
+        yield "that are decoded", own >= start
+        yield f"at {start - 1}", own == start - 1
+        yield f"at {start}", own == start
+    for most in (1, 2, 4, 8, 16):
+        yield f"before {most}", own < most
+        yield f"from {most} on", own >= most
+    for size in (2, 3, 5, 6, 8, 16, 32):
+        if size < count:
+            yield f"last of every {size}", own % size == size - 1
+            yield f"first of every {size}", own % size == 0

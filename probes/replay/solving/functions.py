@@ -117,7 +117,8 @@ def by_own_norm(value: Value) -> Found:
     for part in ("q_norm", "k_norm"):
         weight = value.weights.get(f"{part}.weight")
         if weight is not None and weight.shape[-1] == value.array.shape[-1]:
-            yield f"through {part} once more", normalise(value.spec, value.weights, part, value.array)
+            again = normalise(value.spec, value.weights, part, value.array)
+            yield f"through {part} once more", again
 
 
 def capped_again(value: Value) -> Found:

@@ -48,7 +48,8 @@ def traced(reading: Reading, given: Mapping[str, Any], around: Around, run: Comp
     if reading.family == "attention" and spec.get("decode_from"):
         spec |= {"cached": "edited", "cached_of": "past"}
     run(reading._replace(spec=spec), given)
-    values.pop("out" if reading.family == "rotary" else "", None)
+    for node in ("q.given", "k.given", "v.given", "out" if reading.family == "rotary" else ""):
+        values.pop(node, None)
     return Graph(values, frozenset(many), reading, around, {})
 
 

@@ -19,6 +19,7 @@ from ..phases import WHERE, limited
 from ..spec import Reading
 from ..weight_orders import Around
 from .domains import NAMES, domains
+from .fitting import fitted
 from .graph import CACHED, STRETCHES, Graph, candidates, changed, traced, value_of_node
 from .table import Row, rows_of
 from .values import Value
@@ -43,7 +44,8 @@ NEAR = 30.0
 """R from which on a relation is not looked at more closely."""
 TRIMMED = 0.2
 MUCH = 4.0
-ALONE = frozenset({"dropped", "negated", "factor", "normed", "own-norm", "back", "rounded", "retwist", "places"})
+ALONE = frozenset({"dropped", "negated", "factor", "normed", "own-norm", "back", "rounded",
+                   "retwist", "places"})  # fmt: skip
 """Relations that need no other position: what is stored last may be concerned alone."""
 MOST_FITTED = 32
 """Places along an axis that are fitted one by one."""
@@ -73,6 +75,16 @@ class Tried(NamedTuple):
     of: str
     towards: float
     ratio: float
+
+
+def _goes(tried: Tried) -> float:
+    """How far it goes the way of the target; of what is lost also the other way, as there may be
+    too much of it."""
+    return abs(tried.towards) if _is_loss(tried) else tried.towards
+
+
+def _is_loss(tried: Tried) -> bool:
+    return tried.relation == "dropped"
 
 
 def _is_plain(tried: Tried) -> bool:
@@ -129,9 +141,9 @@ class Solver:
         for tried in self._whole():
             if tried.ratio < self._explains:
                 yield from self._told(tried, None, "")
-            elif tried.row.where and tried.towards > (SOME if _is_plain(tried) else TOWARDS):
+            elif tried.row.where and _goes(tried) > (SOME if _is_plain(tried) else TOWARDS):
                 partly.append(tried)
-        partly.sort(key=lambda each: (not _is_plain(each), -each.towards))
+        partly.sort(key=lambda each: (not _is_plain(each), -_goes(each)))
         for tried in partly[:MOST_PARTLY]:
             yield from self._in_parts(tried)
 
@@ -198,60 +210,65 @@ class Solver:
         value = value_of_node(self._graph, tried.nodes[0])
         if value is None:
             return
-        for words, mask in self._parts(tried, value):
+        for words, _ in domains(value, tried.row.where, self._failing):
+            mask = _masked(words, tried.row.where, self._failing)
             part = self._tried(tried.row, tried.nodes, tried.relation, tried.words, tried.of, mask)
             if part.ratio < self._explains:
                 yield from self._told(part, mask, words)
-
-    def _parts(self, tried: Tried, value: Value) -> Iterator[tuple[str, Mask]]:
-        """Those that are usual, and those that fit best."""
-        for words, _ in domains(value, tried.row.where, self._failing):
-            yield words, _masked(words, tried.row.where, self._failing)
         for at, letter in enumerate(value.axes):
-            count = value.array.shape[at]
-            if letter in tried.row.where and 2 < count <= MOST_FITTED:
-                places = self._fitting(tried, at, count)
-                if places is not None:
-                    shown = ", ".join(map(str, np.flatnonzero(places)))
-                    yield f"{NAMES[letter]} {shown}", _along(at, places)
+            if letter in tried.row.where and 2 < value.array.shape[at] <= MOST_FITTED:
+                yield from self._fitted(tried, at, letter, value.array.shape[at])
 
-    def _fitting(self, tried: Tried, axis: int, count: int) -> Any | None:
-        """The places along an axis whose change makes up for what is off, by least squares; None
-        where these are all or none."""
-        columns = []
-        for place in range(count):
-            if self._left <= 0:
-                return None
-            self._left -= 1
-            mask = _along(axis, np.arange(count) == place)
-            try:
-                with np.errstate(all="ignore"):
-                    reading = changed(self._graph, tried.nodes, tried.relation, tried.words, mask,
-                                      tried.of)  # fmt: skip
-                    if reading is None:
-                        return None
-                    made = self._cut(self._run(self._as_there(reading), self._given))
-            except FAILURES:
-                return None
-            columns.append((made - (self._output - self._off)).ravel())
-        matrix = np.stack(columns, axis=1)
-        if not np.isfinite(matrix).all():
+    def _fitted(self, tried: Tried, axis: int, letter: str, count: int) -> Iterator[Solved]:
+        """Whatever parts along an axis fit best, and by what factor where they are not lost."""
+        fit = fitted(count, self._off, lambda place: self._effect(tried, axis, count, place))
+        if fit is None or (fit.whole and fit.by == 1) or not (fit.by == 1 or _is_loss(tried)):
+            return
+        row, words = tried.row, tried.words
+        if fit.by != 1:
+            row, words = self._of_factor(tried), f"times {1 - fit.by:.3g}"
+        mask = _along(axis, fit.shares if fit.by != 1 else fit.shares != 0)
+        part = self._tried(row, tried.nodes, tried.relation, tried.words, tried.of, mask)
+        if part.ratio < self._explains:
+            known = fit.whole or fit.regular or letter in "hbe"
+            where = "" if fit.whole else f"{NAMES[letter]} {fit.words}"
+            yield from self._told(part, mask, where, words, None if known else VAGUE)
+
+    def _of_factor(self, tried: Tried) -> Row:
+        """The row that tells what a factor of the same value means."""
+        joined = "+".join(tried.nodes)
+        for row in rows_of(self._graph.reading.family):
+            known = joined in row.nodes and "factor" in row.relations
+            if known and row.fits(self._graph.reading.spec):
+                return row
+        return tried.row._replace(cause=VAGUE, partial=VAGUE)
+
+    def _effect(self, tried: Tried, axis: int, count: int, place: int) -> Any | None:
+        """What the change of one part does to the output."""
+        if self._left <= 0:
             return None
-        squares = matrix.T @ matrix
-        ridge = 1e-6 * np.trace(squares) / count * np.eye(count)
-        factors = np.linalg.solve(squares + ridge, matrix.T @ self._off.ravel())
-        chosen = factors > 0.5
-        return chosen if chosen.any() and not chosen.all() else None
+        self._left -= 1
+        mask = _along(axis, np.arange(count) == place)
+        try:
+            with np.errstate(all="ignore"):
+                reading = changed(self._graph, tried.nodes, tried.relation, tried.words, mask,
+                                  tried.of)  # fmt: skip
+                if reading is None:
+                    return None
+                made = self._cut(self._run(self._as_there(reading), self._given))
+        except FAILURES:
+            return None
+        return made - (self._output - self._off)
 
     def _told(
-        self, tried: Tried, mask: Mask | None, part: str
+        self, tried: Tried, mask: Mask | None, part: str, words: str = "", cause: str | None = None
     ) -> Iterator[Solved]:
         reading = changed(self._graph, tried.nodes, tried.relation, tried.words, mask, tried.of)
         if reading is None:
             return
-        cause = tried.row.partial if part else tried.row.cause
+        cause = cause or (tried.row.partial if part else tried.row.cause)
         node = " and ".join(each.lstrip(":") for each in tried.nodes)
-        says = f"{node}: {tried.words}" + (f" ({part})" if part else "")
+        says = f"{node}: {words or tried.words}" + (f" ({part})" if part else "")
         name = f"solved-{tried.nodes[0].lstrip(':').replace('.', '-').replace('_', '-')}"
         known = Hypothesis(name, cause, tried.row.families, says, {}, {}, (), {}, "solve")
         more, phase = self._module.more(reading), self._module.phase
