@@ -36,7 +36,8 @@ def differs(module: Module, names: Iterable[str], run: Run, limit: float) -> boo
 
 
 def with_doubt(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
-    """Trials of a part, of which none is sure any more."""
-    if not trials or not trials[0].r_ratio < EXPLAINS:
+    """Trials of a part that tell of its bias, of which none is sure any more."""
+    best = trials[0] if trials else None
+    if best is None or not best.r_ratio < EXPLAINS or not best.hypothesis.cause.startswith("bias"):
         return trials
     return (trials[0], trials[0]._replace(hypothesis=_ELSEWHERE, says=SAYS), *trials[1:])

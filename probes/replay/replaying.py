@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +42,7 @@ FAILS = 3.0
 the rounded sums of eight ranks."""
 MAX_TRIED = 6
 HEADS = ("lm_head", "embed_out")
+_PROJECTION = re.compile(r"([qkv]_proj|w[qkv])\Z", re.ASCII)
 INPUT = " (input)"
 """Behind the name of a module, for what it is given."""
 
@@ -223,9 +224,11 @@ class Replay:
 
         return named
 
-    def differs_around(self, whole: Module, part: str) -> bool:
-        """Whether attention differs with what its projections give, where ``part`` is one."""
-        if not re.search(r"([qkv]_proj|w[qkv])\Z", part):
+    def differs_around(self, whole: Module, part: str, wrong: Set[str]) -> bool:
+        """Whether attention differs with what its projections give, where ``part`` is one of them
+        and no other part of it is ``wrong``."""
+        inside = {name for name in wrong if name.startswith(f"{whole.name}.")}
+        if not all(_PROJECTION.search(name) for name in (part, *inside)):
             return False
         names = {name.rpartition(".")[0] for name in self._weights.names(whole.name)}
         return differs(whole, sorted(names), self._runs[2], FAILS)
@@ -284,7 +287,8 @@ def replay(
             first = at == failing[0][0]
             trials = tuple(try_all(module, around, first))
             whole = wholes.get(module.name.rpartition(".")[0])
-            if whole is not None and given.differs_around(whole, module.name):
+            wrong = {found[each].name for each, _, _ in failing}
+            if whole is not None and given.differs_around(whole, module.name, wrong):
                 trials = with_doubt(trials)
             found[at] = found[at]._replace(trials=trials)
             step(1)

@@ -69,8 +69,11 @@ def _of_counts(late: bool) -> Finder:
         decoded = bool(start) and one.rows.start == start
         if times is None or decoded != late:
             return
+        known = heads_of(one)
+        scene = None if known is None else _scene(one, known[0], False)
+        if scene is None:
+            return
         spec = one.reading.spec
-        scene = _scene(one, heads_of(one)[0], False)
         seen = scene.right.astype(np.float64)
         seen[:, one.rows] *= times
         shown = ", ".join(f"{at} {int(each)} times" for at, each in enumerate(times) if each != 1)
@@ -83,7 +86,7 @@ def _sinks(one: Given) -> Found:
     """The sinks that the softmax must have had: what is in the denominator beside the keys."""
     known = heads_of(one)
     scene = None if known is None else _scene(one, known[0], False)
-    if scene is None or known is None:
+    if known is None or scene is None:
         return
     spec, weights = one.reading.spec, one.reading.weights
     mixed = known[0][:, :, one.rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .cache_scales import CACHE_FINDERS
 from .embedding_rows import EMBEDDING_FINDERS
 from .experts import EXPERT_FINDERS
 from .functions_read import FUNCTION_FINDERS
@@ -29,4 +30,5 @@ FINDERS: dict[str, Finder] = {
     **FUNCTION_FINDERS,
     **ROUTING_FINDERS,
     **COUNT_FINDERS,
+    **CACHE_FINDERS,
 }

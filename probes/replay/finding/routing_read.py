@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...shared import np
-from ..formula.feedforward import _expert, route
+from ..formula.feedforward import _expert, moe, route
 from .given import Finder, Found, Given
 from .parts import experts_around
 
@@ -22,6 +22,7 @@ NEAR = 0.06
 MOST = 0.85
 """Share of the tokens that have to tell the same; others are routed otherwise at ties."""
 LEAST_TOKENS = 6
+MOST_ORDERED = 4_096
 
 
 class Routing(NamedTuple):
@@ -191,8 +192,29 @@ def _moved(routing: Routing) -> str:
     return f"the experts {', '.join(map(str, chosen))} do what 0, 1, ... should"
 
 
+def _order(one: Given) -> Found:
+    """Tokens that come back from the experts in another order."""
+    _, outside, _, _ = experts_around(one)
+    if len(outside) > MOST_ORDERED:
+        return
+    spec = one.reading.spec
+    plain = moe(spec | {"no_shared": True}, one.reading.weights, {"x": one.given["x"]})
+    right = plain.reshape(outside.shape).astype(np.float64)
+    wanted = outside.astype(np.float64)
+    sizes = (wanted * wanted).sum(axis=1)
+    far = sizes[:, None] + (right * right).sum(axis=1)[None] - 2 * wanted @ right.T
+    order = far.argmin(axis=1)
+    own = np.arange(len(order))
+    near = far[own, order] < NEAR**2 * np.maximum(sizes, 1e-20)
+    if not _most(near) or not (order != own).any():
+        return
+    order = np.where(near, order, own)
+    some = ", ".join(map(str, order[:8]))
+    yield one.reading._replace(spec=spec | {"routed_order": order}), f"{some}, ..."
+
+
 ROUTING_FINDERS: dict[str, Finder] = {
     "shares-top-k": _finder(_top_k), "shares-ignored": _finder(_ignored),
     "shares-normalised": _finder(_normalised), "shares-score": _finder(_score),
-    "shares-moved": _finder(_moved),
+    "shares-moved": _finder(_moved), "tokens-in-order": _order,
 }  # fmt: skip

@@ -158,6 +158,8 @@ def _cache(
     q, k, v = own.q, own.k, own.v
     if how == "edited":
         return q, at(spec, "k.cached", k), at(spec, "v.cached", v)
+    if how == "scaled":
+        return q, k * spec["cached_scales"][0], v * spec["cached_scales"][1]
     if how in ("unturned", "unnormed"):
         return q, own.plain_k, v
     if how == "turned-late":  # all by the position of the query

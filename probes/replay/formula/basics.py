@@ -44,6 +44,8 @@ def normalise(spec: Spec, weights: Weights, part: str, x: Any) -> Any:
         if spec.get("norm_twice"):
             found = _weighted(_over(spec, found), weight, None)
     bias = weights.get(f"{part}.bias")
+    if bias is not None and spec.get("norm_bias_as") == "before-weight" and weight is not None:
+        bias = bias * weight
     return found if bias is None else found + bias
 
 

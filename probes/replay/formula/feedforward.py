@@ -162,6 +162,8 @@ def moe(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
             found[row] += _expert(spec, weights, expert, inside[row] * share)
         else:
             found[row] += expert_output(spec, weights, expert, inside, row, memory) * share
+    if (order := spec.get("routed_order")) is not None:
+        found = found[order]
     found = at(spec, "routed", found)
     if "shared.down.weight" in weights and not spec.get("no_shared"):
         given = _input(spec, "shared", rows)

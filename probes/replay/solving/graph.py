@@ -119,6 +119,8 @@ def by_heads(key: str, array: Any, spec: Mapping[str, Any]) -> tuple[Any, str]:
         return array.reshape(-1, width, *array.shape[1:]), "hrc"[: array.ndim + 1]
     if part == "o" and kind == "weight" and width and not array.shape[1] % width:
         return array.reshape(array.shape[0], -1, width), "rhc"
+    if part in ("q_norm", "k_norm") and width and len(array) > width and not len(array) % width:
+        return array.reshape(-1, width), "hr"
     if part == "own" and width and not array.shape[0] % width and not spec.get("is_out"):
         return array.reshape(-1, width, *array.shape[1:]), "hrc"[: array.ndim + 1]
     return array, "h" if key == "sinks" else "rc"[: array.ndim]

@@ -157,6 +157,11 @@ def _factors(*factors: float) -> Relation:
     return find
 
 
+def _divided(value: Value) -> Found:
+    for count in (2, 3, 4, 8, 16, 32):
+        yield f"divided by {count}", value.array / np.float32(count)
+
+
 def _repeated(value: Value) -> Found:
     for times in (2, 3, 4, 8, 16):
         yield f"{times} times", value.array * np.float32(times)
@@ -258,7 +263,7 @@ RELATIONS: dict[str, Relation] = {
     "factor": _factors(2, 0.5, 4, 0.25), "rounded": functions.rounded, "normed": functions.normed,
     "softmax": functions.softmaxes, "other": _other, "added": _added, "transposed": _transposed,
     "clamped": _clamped, "view-h": _turned_by_blocks("h"), "again": _again,
-    "repeated": _repeated, "heads-moved": _heads_of_channels(_moves),
+    "repeated": _repeated, "divided": _divided, "heads-moved": _heads_of_channels(_moves),
     "heads-ordered": _heads_of_channels(_orders), "function": _functions(*_ACTS),
     "re-act": _re_activated, "as-made": _as_made, "other-layer": _other_layer,
     "own-norm": functions.by_own_norm, "own-cap": functions.capped_again, "added-one": _plus_one,
