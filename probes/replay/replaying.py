@@ -18,7 +18,7 @@ from .beside import LAYER, Beside, others, siblings
 from .captures import Run
 from .checkpoint import Checkpoint
 from .manifest import Manifest
-from .phases import failing_phase
+from .phases import failing_phase, prompt_phase
 from .spec import Reading, head_width, readings, text_config
 from .sums import joints
 from .trials import (
@@ -129,13 +129,14 @@ class Replay:
         noise = max(error(reading, sides[1]), FLOOR * size(sides[1]), 1e-20)
         pairs = [(computed(reading, each.given), each.output) for each in sides[1:]]
         phase = failing_phase(reading, pairs[0], pairs[1], FAILS)
+        prompt = prompt_phase(reading, pairs[0], pairs[1], FAILS)
         late = phase.name == "decode" if phase else reading.family == "rotary"
         spec["decoding"] = late and bool(self._decode_from)
         beside = self._beside(name, sides[2], reading)
         target = sides[2]._replace(given={**sides[2].given, **beside})
         return Module(
             name, reading, target, noise, sensitivity(reading, sides[1].given), size(sides[1]),
-            phase, late_noise(reading, sides[1]),
+            phase, late_noise(reading, sides[1]), prompt,
         )  # fmt: skip
 
     def _beside(self, name: str, own: Sides, reading: Reading) -> dict[str, Any]:

@@ -81,6 +81,7 @@ class Module(NamedTuple):
     whole: float = 0.0
     phase: Phase | None = None
     late: float = 0.0
+    prompt: Phase | None = None
 
     def ratio(self, reading: Reading) -> float:
         """R under another reading; infinite where it cannot be computed. Where few positions may be
@@ -224,6 +225,8 @@ def try_all(module: Module, around: Around, solving: bool = True) -> list[Trial]
     found: list[Trial] = []
     for last in (False, True):
         found.extend(_best_of_each(module, around, one, last))
+        if not last and module.prompt is not None and not any(map(_explains, found)):
+            found.extend(_of_prompt(module, around, one))
         if solving and not last and not any(trial.r_ratio < EXPLAINS for trial in found):
             found.extend(_solved(module, around))
         if any(_tells(trial) for trial in found):
@@ -242,6 +245,22 @@ def _best_of_each(module: Module, around: Around, one: Given, last: bool) -> Ite
         tried = [trial for variant in every for trial in _try(module, variant)]
         if tried:
             yield min(tried, key=lambda trial: (trial.r_ratio, trial.limited))
+
+
+def _of_prompt(module: Module, around: Around, one: Given) -> Iterator[Trial]:
+    """What explains the prefill alone, of a module that fails while decoding, too: what the cache
+    holds may be right there, or wrong in another way."""
+    phase = module.prompt
+    if phase is None:
+        return
+    one = one._replace(rows=phase.rows, solved={})
+    for trial in _best_of_each(module._replace(phase=phase), around, one, False):
+        if trial.limited and _explains(trial):
+            yield trial
+
+
+def _explains(trial: Trial) -> bool:
+    return trial.r_ratio < EXPLAINS
 
 
 def _tells(trial: Trial) -> bool:

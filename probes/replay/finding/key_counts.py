@@ -11,7 +11,7 @@ from ...shared import np
 from .given import Finder, Found, Given
 from .masks import _scene, heads_of
 
-NEAR = 0.3
+NEAR, DOUBT = 0.3, 0.12
 MOST_TIMES = 8
 
 
@@ -24,40 +24,58 @@ def _counts(one: Given) -> Any | None:
     if scene is None:
         return None
     rows = range(mixed.shape[2])[one.rows]
+    parts = [_equations(scene, mixed, weight, row) for row in rows]
+    times = _solved(np.concatenate([each[0] for each in parts]),
+                    np.concatenate([each[1] for each in parts]))  # fmt: skip
+    if times is not None:
+        return np.tile(times, (len(parts), 1))
+    each = [_solved(*part) for part in parts]
+    if any(found is None for found in each) or all((found == 1).all() for found in each):
+        return None
+    return np.stack(each)
+
+
+def _equations(scene: Any, mixed: Any, weight: Any, row: int) -> tuple[Any, Any]:
+    """What one position of all rows of the batch tells of the factors of keys."""
     equations, given = [], []
     for batch in range(len(mixed)):
-        for row in rows:
-            powers = scene.powers[batch, :, row] * scene.right[batch, row]
-            whole = powers.sum(axis=1) + scene.sinks[batch, :, row]
-            left = scene.values[batch] - mixed[batch, :, row, None]
-            parts = (powers / whole[:, None])[..., None] * left
-            matrix = parts.transpose(0, 2, 1).reshape(-1, parts.shape[1])
-            right = ((scene.sinks[batch, :, row] / whole)[:, None] * mixed[batch, :, row]).ravel()
-            if weight is not None:
-                matrix, right = weight @ matrix, weight @ right
-            equations.append(matrix)
-            given.append(right)
-    return _solved(np.concatenate(equations), np.concatenate(given))
+        powers = scene.powers[batch, :, row] * scene.right[batch, row]
+        whole = powers.sum(axis=1) + scene.sinks[batch, :, row]
+        left = scene.values[batch] - mixed[batch, :, row, None]
+        parts = (powers / whole[:, None])[..., None] * left
+        matrix = parts.transpose(0, 2, 1).reshape(-1, parts.shape[1])
+        right = ((scene.sinks[batch, :, row] / whole)[:, None] * mixed[batch, :, row]).ravel()
+        if weight is not None:
+            matrix, right = weight @ matrix, weight @ right
+        equations.append(matrix)
+        given.append(right)
+    return np.concatenate(equations), np.concatenate(given)
 
 
 def _solved(matrix: Any, given: Any) -> Any | None:
+    """How often each key is seen; once, where the equations do not tell."""
     sizes = np.sqrt((matrix * matrix).sum(axis=0))
     use = sizes > 1e-3 * sizes.max(initial=0)
-    if use.sum() < 2 or len(matrix) < 4 * use.sum():
+    if use.sum() < 2 or len(matrix) < 2 * use.sum():
         return None
     scaled = matrix[:, use] / sizes[use]
     if given.any():
-        found = np.linalg.lstsq(scaled, given, rcond=None)[0] / sizes[use]
+        found = np.linalg.lstsq(scaled, given, rcond=None)[0]
     else:
-        found = np.linalg.svd(scaled, full_matrices=False)[2][-1] / sizes[use]
-        middle = np.median(found)
-        found = found / (middle or 1.0)
-    times = np.ones(len(sizes))
-    whole = np.rint(found)
-    if (np.abs(found - whole) > NEAR).any() or whole.min() < 0 or whole.max() > MOST_TIMES:
+        found = np.linalg.svd(scaled, full_matrices=False)[2][-1]
+    left = float(np.linalg.norm(scaled @ found - given)) / max(1, len(matrix) - use.sum()) ** 0.5
+    doubt = left * np.sqrt(np.maximum(np.diag(np.linalg.pinv(scaled.T @ scaled)), 0)) / sizes[use]
+    found = found / sizes[use]
+    if not given.any():
+        middle = float(np.median(found)) or 1.0
+        found, doubt = found / middle, doubt / abs(middle)
+    sure = doubt < DOUBT
+    whole = np.where(sure, np.rint(found), 1.0)
+    if (np.abs(found - whole) > NEAR)[sure].any() or whole.min() < 0 or whole.max() > MOST_TIMES:
         return None
+    times = np.ones(len(sizes))
     times[use] = whole
-    return None if (times == 1).all() else times
+    return times
 
 
 def _of_counts(late: bool) -> Finder:
@@ -67,7 +85,7 @@ def _of_counts(late: bool) -> Finder:
         times = one.solved["counts"]
         start = one.reading.spec.get("decode_from")
         decoded = bool(start) and one.rows.start == start
-        if times is None or decoded != late:
+        if times is None or decoded != late or (times == 1).all():
             return
         known = heads_of(one)
         scene = None if known is None else _scene(one, known[0], False)
@@ -76,7 +94,8 @@ def _of_counts(late: bool) -> Finder:
         spec = one.reading.spec
         seen = scene.right.astype(np.float64)
         seen[:, one.rows] *= times
-        shown = ", ".join(f"{at} {int(each)} times" for at, each in enumerate(times) if each != 1)
+        last = enumerate(times[-1])
+        shown = ", ".join(f"{at} {int(each)} times" for at, each in last if each != 1)
         yield one.reading._replace(spec=spec | {"mask_found": seen}), shown[:60]
 
     return find

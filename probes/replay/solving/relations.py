@@ -130,6 +130,11 @@ def _turned_by_blocks(letter: str) -> Relation:
             yield "heads read channel by channel", flat.reshape(
                 rows, places, width, heads).transpose(0, 3, 1, 2)  # fmt: skip
             yield "heads and positions read in the other order", flat.reshape(array.shape)
+            end = int(value.spec.get("decode_from") or 0)
+            if 0 < end < places:  # of a single position there is nothing to move
+                found = array.copy()
+                found[:, :, :end] = flat[:, :end].reshape(array[:, :, :end].shape)
+                yield "heads and positions of the prompt read in the other order", found
 
     return find
 
