@@ -59,12 +59,14 @@ def _solved(matrix: Any, given: Any) -> Any | None:
     if use.sum() < 2 or len(matrix) < 2 * use.sum():
         return None
     scaled = matrix[:, use] / sizes[use]
+    lengths, axes = np.linalg.svd(scaled, full_matrices=False)[1:]
     if given.any():
         found = np.linalg.lstsq(scaled, given, rcond=None)[0]
-    else:
-        found = np.linalg.svd(scaled, full_matrices=False)[2][-1]
+    else:  # the direction that nothing is left of; it may have any length
+        found, lengths, axes = axes[-1], lengths[:-1], axes[:-1]
     left = float(np.linalg.norm(scaled @ found - given)) / max(1, len(matrix) - use.sum()) ** 0.5
-    doubt = left * np.sqrt(np.maximum(np.diag(np.linalg.pinv(scaled.T @ scaled)), 0)) / sizes[use]
+    spread = ((axes / np.maximum(lengths, 1e-12)[:, None]) ** 2).sum(axis=0)
+    doubt = left * np.sqrt(spread) / sizes[use]
     found = found / sizes[use]
     if not given.any():
         middle = float(np.median(found)) or 1.0
