@@ -30,7 +30,7 @@ def _counts(one: Given) -> Any | None:
     if times is not None:
         return np.tile(times, (len(parts), 1))
     each = [_solved(*part) for part in parts]
-    if any(found is None for found in each) or all((found == 1).all() for found in each):
+    if any(found is None or bool((found == 1).all()) for found in each):
         return None
     return np.stack(each)
 

@@ -38,7 +38,7 @@ SAME = 0.2
 """Distance of outputs, relative to the noise, up to which they are the same."""
 VAGUE = "computed-otherwise"
 MOST_TRIED = 6_000
-MOST_NUMBERS = 1 << 34
+MOST_NUMBERS = 1 << 33
 """Numbers of weights and values that all trials may go through."""
 NEAR = 30.0
 """R from which on a relation is not looked at more closely."""

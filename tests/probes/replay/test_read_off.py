@@ -4,6 +4,7 @@ sinks, figures of norms, and whatever parts of a value are concerned."""
 import pytest
 
 from modelmedic.probes.replay.around_parts import differs
+from modelmedic.probes.replay.captures import Run
 from modelmedic.probes.replay.finding.functions_read import Bumps
 from modelmedic.probes.replay.finding.given import Given
 from modelmedic.probes.replay.finding.registry import FINDERS
@@ -125,6 +126,7 @@ def test_a_norm_that_divides_tokens_by_another_figure():
 def test_parts_and_their_common_share_are_fitted(places, share):
     effects = RANDOM.normal(size=(6, 50))
     fit = fitted(6, share * effects[places].sum(axis=0), lambda place: effects[place])
+    assert fit is not None
     assert list(np.flatnonzero(fit.shares)) == places
     assert fit.by == pytest.approx(share, abs=0.01)
 
@@ -144,12 +146,13 @@ def test_rows_that_are_routed_otherwise_at_ties_do_not_count():
     reading = Reading("moe", MOE | {"decode_from": PROMPT}, EXPERTS)
     right = FORMULAS["moe"](reading.spec, EXPERTS, {"x": X})
     rows = sure(reading, Sides({"x": X}, right))
+    assert rows is not None
     assert 0.4 < rows.mean() <= 1
     assert late_noise(reading, Sides({"x": X}, 1.01 * right)) > 0
     assert sure(Reading("mlp", GATED, MLP), Sides({"x": X}, right)) is None
 
 
-class Captured:
+class Captured(Run):
     """A run that has what projections gave."""
 
     def __init__(self, outputs):
