@@ -29,8 +29,8 @@ def _counts(one: Given) -> Any | None:
                     np.concatenate([each[1] for each in parts]))  # fmt: skip
     if times is not None:
         return np.tile(times, (len(parts), 1))
-    each = [_solved(*part) for part in parts]
-    if any(found is None or bool((found == 1).all()) for found in each):
+    each = [found for part in parts if (found := _solved(*part)) is not None]
+    if len(each) < len(parts) or (np.stack(each) == 1).all():
         return None
     return np.stack(each)
 
