@@ -30,7 +30,8 @@ __all__ = [
 if TYPE_CHECKING:
     from .compiler.store.knowledge_base import VERSION as __version__
     from .compiler.store.knowledge_base import KnowledgeBase
-    from .diagnosis.diagnoser import Consultation, Diagnoser, diagnose
+    from .diagnosis.consultation import Consultation
+    from .diagnosis.diagnoser import Diagnoser, diagnose
     from .diagnosis.report import Diagnosis, Evidence, NextStep, Report, RuledOut
     from .diagnosis.results.answers import (
         Absence,
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     )
 else:
     _HOMES = {
-        "diagnosis.diagnoser": ("Consultation", "Diagnoser", "diagnose"),
+        "diagnosis.consultation": ("Consultation",),
+        "diagnosis.diagnoser": ("Diagnoser", "diagnose"),
         "compiler.store.knowledge_base": ("KnowledgeBase",),
         "diagnosis.report": ("Diagnosis", "Evidence", "NextStep", "Report", "RuledOut"),
         "diagnosis.results.answers": (

@@ -23,6 +23,7 @@ MAX_PROBLEMS = 50
 MAX_CONTAINERS = 1_000_000
 
 _FORM = "facts files are JSON"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GAP = r"[ \t\r\n,:]*"
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 _TEXT_OR_START = _TEXT + r"|[\[{]"
@@ -56,7 +57,7 @@ def read_text(path: Path | str, limit: int, form: str = _FORM) -> str:
 def decode(raw: bytes, where: Location, form: str = _FORM) -> str:
     """UTF-8 text (a byte order mark is dropped), else a clear error."""
     try:
-        return raw.decode("utf-8-sig")
+        return raw.removeprefix(_BYTE_ORDER_MARK).decode()
     except UnicodeDecodeError as error:
         message = f"not a text file in UTF-8 (byte {error.start} is {raw[error.start]:#04x})"
         raise _error("MM104", message, where, form) from None

@@ -6,7 +6,6 @@ from plain data, so that a compiled vocabulary can be loaded without YAML or pyd
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -209,6 +208,16 @@ class Vocabulary(NamedTuple):
         stated = _provenance(item.get("provenance"), source)
         return Fact.from_items(item["kind"], values, stated)
 
+    def meanings(self, facts: Iterable[Fact]) -> dict[str, str]:
+        """What the listed values of facts stand for, by ``kind.attribute=value``."""
+        found: dict[str, str] = {}
+        for fact in facts:
+            for name, value in fact.values:
+                listed = self.kinds[fact.kind].attributes[name].values
+                if listed and (meaning := listed.get(str(value))):
+                    found[f"{fact.kind}.{name}={value}"] = meaning
+        return found
+
     def problems(self, item: Any, where: Location) -> list[Problem]:
         """Everything that is wrong with a fact in its flat JSON form."""
         if not isinstance(item, dict):
@@ -256,7 +265,7 @@ def _type_problem(kind: str, value: Any) -> str | None:
     if kind in ("integer", "number"):
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return "a whole number" if kind == "integer" else "a number"
-        if abs(value) > 1e300 or not math.isfinite(value):
+        if not abs(value) <= 1e300:  # nor is NaN
             return "a finite number of ordinary size"
         if kind == "integer" and not isinstance(value, int):
             return "a whole number"

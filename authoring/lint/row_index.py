@@ -10,9 +10,9 @@ from ...engine.compiler.row_match import MatchTests, Owners, match_tests
 from ...engine.compiler.source.knowledge_source import Item
 from ...engine.inference.patterns import FactCheck, compile_pattern
 from ...engine.inference.program import Pattern, Test
-from ...engine.inference.required_text import required_texts
 from ...engine.inference.rule_index import by_piece, contained
 from ...facts import Fact
+from ...facts.required_text import required_texts
 
 
 class _Check(NamedTuple):

@@ -18,6 +18,8 @@ from .lint_context import Path, Subject, all_parts, conditions
 from .relations import concluded_by
 
 UNFINISHED = "<fill in"
+_REDIRECTS = re.compile(r"(?<![<\w\"'])<[a-z][\w -]{0,60}>")
+_ALONE = re.compile(r"[A-Z_]{2,40}=(?:\"[^\"]{0,300}\"|'[^']{0,300}'|[^\s\"'$;]{1,200})")
 _SHELL_GAP = re.compile(r"(?:python3?|pip|diagnose|tinker|export|env|sudo|curl|git|cp|mv|rm|ls)\s"
                         r"(?:.*\s)?\S*\.\.\.(?:\s|$)")  # fmt: skip
 _NAMED = re.compile(
@@ -90,6 +92,14 @@ def _action_problems(item: Item, subject: Subject) -> Iterator[Problem]:
         if _SHELL_GAP.match(action.command):
             message = f"a command of {item.id} is left open with '...'"
             hint = "write a word in capitals for what people fill in, or the options alone"
+            yield Problem("MM214", message, item.where(*where), hint)
+        if gap := _REDIRECTS.search(action.command):
+            message = f"a shell takes {gap[0]} in a command of {item.id} as a redirection"
+            hint = "write a word in capitals for what people fill in"
+            yield Problem("MM214", message, item.where(*where), hint)
+        if _ALONE.fullmatch(action.command.strip()):
+            message = f"a command of {item.id} sets a variable that no program gets to see"
+            hint = "write 'export NAME=...', or the program behind it"
             yield Problem("MM214", message, item.where(*where), hint)
         for word in _CAPITALS.findall(action.command):
             near = sorted(name for name in known - {word} if name and _plain(name) == _plain(word))

@@ -3,6 +3,7 @@ that can fail, and words that are understood at the first reading."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from ...engine.compiler.source.issues import Issue
 from ...engine.compiler.source.knowledge_source import Item
 from ...facts import Problem
 from ...facts.problems import excerpt
+from ...interfaces.reports.layout import is_arguments, is_setting, prompt
 from .lint_context import Path, Subject
 
 _IMPORTS = {
@@ -31,6 +33,7 @@ _BARE = re.compile(
     r"(?<![\w.])(?<!def )(create_(?:lora_training|training|sampling|rest)_client|"
     r"create_custom_loss|forward_backward|optim_step|save_state|load_state|get_tokenizer)\("
 )
+_ELSEWHERE = re.compile(r"""python3? -c ["'](?:print|assert)\b(?!.*\bimport )""")
 _CODE = re.compile(r"[\w)\]]\s?=\s|\w\(")
 _SHELL = re.compile(
     r"^(?:[A-Z_]{1,40}=\S{1,200} )?(?:python3?|pip|diagnose|grep|curl|env|\w+ -)[ \w]"
@@ -83,6 +86,15 @@ def step_problems(subject: Subject) -> Iterator[Problem]:
 
 def _snippet_problems(item: Item) -> Iterator[Problem]:
     """Code of a first action with names that neither it nor the script of the reader brings."""
+    for number, action in enumerate(item.entry.actions):
+        if _ELSEWHERE.search(action.command):
+            message = f"a command of {item.id} starts a Python that knows none of the names"
+            hint = "write the statement alone: people run it where the names are theirs"
+            yield Problem("MM217", message, item.where("actions", number, "command"), hint)
+        if not _is_read(action.command):
+            message = f"Python does not read the code of {item.id}"
+            hint = "write whole statements; '...' stands for what people fill in, before keywords"
+            yield Problem("MM217", message, item.where("actions", number, "command"), hint)
     for number, action in enumerate(item.entry.actions[:1]):
         code = action.command
         if not _CODE.search(code) or _SHELL.match(code):
@@ -96,6 +108,17 @@ def _snippet_problems(item: Item) -> Iterator[Problem]:
             message = f"the code of {item.id} calls {bare[1]}() of no object"
             hint = f"write the client before it, such as 'training_client.{bare[1]}(...)'"
             yield Problem("MM217", message, where, hint)
+
+
+def _is_read(code: str) -> bool:
+    """Whether a command is none of Python, or one that can be parsed."""
+    if not code or prompt(code) or is_arguments(code) or is_setting(code):
+        return True
+    try:
+        ast.parse(code)
+    except SyntaxError:
+        return False
+    return True
 
 
 def _loss_problems(item: Item) -> Iterator[Problem]:

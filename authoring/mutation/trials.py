@@ -8,7 +8,8 @@ from typing import NamedTuple
 from ...engine.compiler.build import Built
 from ...engine.compiler.reach import bits
 from ...engine.compiler.source.cases import Case, Expectation
-from ...engine.diagnosis.diagnoser import Consultation, Diagnoser
+from ...engine.diagnosis.consultation import Consultation
+from ...engine.diagnosis.diagnoser import Diagnoser
 from ...facts import Fact, ModelMedicError
 from ..testing.case_runner import Decode, Sample, case_facts, samples
 from ..testing.judge import Judge, inner_rules

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...engine.compiler.build import Built
 from ...engine.compiler.source.cases import Case
-from ...engine.diagnosis.diagnoser import Consultation
+from ...engine.diagnosis.consultation import Consultation
 from ...engine.diagnosis.findings import concluded_facts, confidence
 from ...engine.inference.patterns import compile_pattern
 from ...engine.inference.program import Pattern, Test

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ...engine.compiler.source.knowledge_source import Item, KnowledgeSource
-from ...engine.diagnosis.diagnoser import Consultation, Diagnoser
+from ...engine.diagnosis.consultation import Consultation
+from ...engine.diagnosis.diagnoser import Diagnoser
 from ...engine.inference.program import Rule
 from ...facts import Fact
 from .fabricate import blockers, facts_for, series_of, variations

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from ...engine.compiler.source.cases import Case, Expectation
 from ...engine.compiler.source.knowledge_source import KnowledgeSource
-from ...engine.diagnosis.diagnoser import Consultation, Diagnoser
+from ...engine.diagnosis.consultation import Consultation
+from ...engine.diagnosis.diagnoser import Diagnoser
 from ...engine.diagnosis.findings import concluded_facts, confidence, findings
 from ...engine.diagnosis.why_not import Gap, Way
 from ...engine.inference.derivation import Firing

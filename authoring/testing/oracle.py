@@ -97,6 +97,7 @@ class Oracle:
 
     def _error(self, item: Item, reader: ConditionReader) -> Iterator[_Said]:
         row: e.ErrorEntry = item.entry
+        marks = [{"kind": item.file.marks, "known": True}] if item.file.marks else []
         for number, cause in enumerate(row.causes):
             for end, sure in (("", True), ("?", False))[: 1 + self._heard_of.may_doubt(item)]:
                 matched = [
@@ -105,7 +106,7 @@ class Oracle:
                 reader.constants = _row_tests(row.match)
                 known = [reader.condition(cause.when)] if cause.when is not None else []
                 meaning = both([either(matched), *known])
-                yield f"{row.id}/{number}{end}", meaning, [_holds(cause.diagnosis)]
+                yield f"{row.id}/{number}{end}", meaning, [_holds(cause.diagnosis), *marks]
 
     def _matched(self, item: Item, kind: str, sure: bool) -> Meaning:
         """Some fact is recognised by the row and by none that is more specific."""

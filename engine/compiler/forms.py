@@ -97,13 +97,15 @@ class Forms:
         sure = [self._matching(row.id, way, lowering) for way in ways if way.origin_known]
         unsure = [self._matching(row.id, way, lowering) for way in ways if not way.origin_known]
         open_usual = [x for x in row.causes if x.likelihood == "usual" and x.when is None]
+        marks = item.file.marks
+        marked = (Conclusion(marks, (("known", True),)),) if marks else ()
         for index, cause in enumerate(row.causes):
             path = ("causes", index, "when")
             known = lowering.condition(cause.when, path) if cause.when else [Alternative()]
             strength = _cause_strength(cause, len(open_usual))
             for matches, said, end in ((sure, strength, ""), (unsure, "hint", "?")):
                 alternatives = [m.and_(k) for m in matches for k in known]
-                concluded = (_diagnosis(cause.diagnosis, said),)
+                concluded = (_diagnosis(cause.diagnosis, said), *marked)
                 if alternatives:
                     yield f"{row.id}/{index}{end}", alternatives, concluded, [row.meaning]
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...facts import Value
+from ...facts.required_text import required_text
 from ..inference.operators import identity
 from ..inference.program import Pattern, Rule, Test
-from ..inference.required_text import required_text
 from ..inference.rule_index import AlphaTable, NetworkIndex, Signal, by_piece, goal
 from .store.compiled import lookups, waiting_rules
 
@@ -42,6 +42,7 @@ def index_rules(patterns: Sequence[Pattern], rules: Sequence[Rule]) -> NetworkIn
         frozenset(p for mode, p in modes if mode == "refuted"),
         concluding,
         uses,
+        frozenset(conclusion.kind for rule in rules for conclusion in rule.conclusions),
     )
 
 

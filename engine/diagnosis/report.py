@@ -196,7 +196,8 @@ class Unexplained(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The result of a diagnosis; equal inputs give equal reports."""
+    """The result of a diagnosis; equal inputs give equal reports. ``meanings`` says what listed
+    values of the given facts stand for, by ``kind.attribute=value``; its JSON form lacks them."""
 
     tool: Mapping[str, str]
     knowledge: Mapping[str, Any]
@@ -209,6 +210,7 @@ class Report(NamedTuple):
     errors: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
     unexplained: tuple[Unexplained, ...] = ()
+    meanings: Mapping[str, str] = {}
 
     @property
     def status(self) -> str:
@@ -221,6 +223,16 @@ class Report(NamedTuple):
         if self.errors:
             return "incomplete"
         return "unknown" if self.unexplained else "clear"
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether a cause is known that is likely at least, and neither accepted nor explained."""
+        return any(
+            d.kind not in ("benign", "symptom")
+            and d.confidence != "possible"
+            and not (d.accepted or d.explained_by)
+            for d in self.diagnoses
+        )
 
     def worst(self) -> str | None:
         """The highest severity of a concluded problem that no other evidence contradicts and that

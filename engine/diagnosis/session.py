@@ -11,7 +11,8 @@ from ..inference.working_memory import WorkingMemory
 from .report import Report
 
 if TYPE_CHECKING:
-    from .diagnoser import Consultation, Diagnoser
+    from .consultation import Consultation
+    from .diagnoser import Diagnoser
 
 
 class Session:

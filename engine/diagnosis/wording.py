@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...facts import Fact, Value
+from ...facts.lazy_pattern import lazy
 from ...facts.records import NamedTuple
 from ..inference.aggregates import statistic
 from ..inference.derivation import Firing
@@ -24,7 +25,7 @@ _OPS = {
     "not_matches": "does not match",
 }
 _PLACE = re.compile(r"\{(?:=([^:{}]+)|([a-z_][a-z0-9_]*)(?:\.([a-z_][a-z0-9_]*))?):([^{}]*)\}")
-_ASIDE = re.compile(r" ?\([^()]*\)")
+_ASIDE = lazy(r" ?\([^()]*\)")
 _GROUPED_FROM = 10_000
 _BARE = "#"
 

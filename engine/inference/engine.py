@@ -53,7 +53,6 @@ class InferenceEngine:
         self.watchers = Lookup(self._watchers)
         self._plans: dict[int, RulePlan] = {}
         self._context = PlanContext(self._may_grow, self._signals_of, self.matcher.intern)
-        self._derivable = {key.partition(" ")[0] for key in program.network.concluding}
 
     def plan(self, index: int) -> RulePlan:
         """How a rule runs; planned when the rule is first needed."""
@@ -112,7 +111,7 @@ class InferenceEngine:
         return (single, others) if single or others else NOBODY
 
     def _may_grow(self, pattern: int) -> bool:
-        return self.program.patterns[pattern].kind in self._derivable
+        return self.program.patterns[pattern].kind in self.program.network.concluded
 
 
 def choose_backend(program: Program, defaults: Defaults, choice: Choice) -> Backend:

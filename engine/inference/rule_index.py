@@ -48,7 +48,7 @@ class Lookup(dict[Key, Found]):
 class NetworkIndex(NamedTuple):
     """Rules by the signal that they watch first, by what they conclude (see :func:`goal`), and by
     each signal that they wait for; patterns by kind (``alpha``), and those that negated literals
-    need."""
+    need; the kinds that rules conclude."""
 
     first_watch: Mapping[Signal, Sequence[int]]
     always_ready: Sequence[int]
@@ -57,6 +57,7 @@ class NetworkIndex(NamedTuple):
     refutable: frozenset[int]
     concluding: Mapping[str, Sequence[int]]
     uses: Mapping[Signal, Sequence[int]]
+    concluded: frozenset[str]
 
 
 def goal(kind: str, values: Mapping[str, Any]) -> str:

@@ -1,4 +1,5 @@
-"""Checks ``issuers.yaml`` and ``contexts.yaml`` and writes ``detectors.json``.
+"""Checks ``issuers.yaml`` and ``contexts.yaml``, and writes ``detectors.json`` and
+``first_look.json``.
 
     python -m modelmedic.facts.redaction.build
 
@@ -10,16 +11,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from ..problems import ModelMedicError, Problem
+from ..required_text import required_texts
 from ..strict_models import Strict, check
 from ..strict_yaml import Document, load
+from .asked import ASKED
 from .checks import CHECKS
 from .detectors import COMPILED, START, Detector, compiled
+from .first_look import LISTED, Asked
 
 FOLDER = Path(__file__).parent
 SOURCES = ("issuers.yaml", "contexts.yaml")
@@ -39,12 +44,16 @@ class Format(Strict):
     check: str = "mixed"
     example: tuple[str, ...] | list[str]
 
+    @property
+    def asked(self) -> str:
+        """What a text must hold."""
+        head = _LITERAL.match(self.pattern)
+        return self.quick or (head[0] if head else "")
+
     def detector(self, kind: str) -> Detector:
         """The same, for the program."""
         pattern = self.pattern if re.search(r"\((?!\?)", self.pattern) else f"({self.pattern})"
-        head = _LITERAL.match(self.pattern)
-        quick = self.quick or (head[0] if head else "")
-        return Detector(kind, quick, START + pattern, self.check)
+        return Detector(kind, START + pattern, self.check)
 
 
 class Issuer(Strict):
@@ -66,10 +75,15 @@ class Context(Strict):
     within: str = ""
     check: str
 
+    @property
+    def asked(self) -> str:
+        """What a text must hold."""
+        return f"(?i){self.quick}"
+
     def detector(self) -> Detector:
         """The same, for the program."""
         within = f"(?i){self.within}" if self.within else ""
-        return Detector(self.kind, f"(?i){self.quick}", f"(?i){self.pattern}", self.check, within)
+        return Detector(self.kind, f"(?i){self.pattern}", self.check, within)
 
 
 class Issuers(Strict):
@@ -86,31 +100,41 @@ class Contexts(Strict):
     contexts: list[Context]
 
 
-def build(folder: Path = FOLDER) -> str:
-    """The text of ``detectors.json``. Raises :class:`ModelMedicError`."""
+def build(folder: Path = FOLDER) -> dict[str, str]:
+    """The texts of both files, by their paths. Raises :class:`ModelMedicError`."""
     issuers = _read(folder / SOURCES[0], Issuers)
     contexts = _read(folder / SOURCES[1], Contexts)
     problems: list[Problem] = []
     rows: dict[str, list[Detector]] = {"issuers": [], "contexts": []}
+    asked: list[Asked] = []
     for number, issuer in enumerate(issuers[1].issuers):
         for place, each in enumerate(issuer.formats):
             found = each.detector(issuer.kind)
-            wrong = [*_mistakes(found), *_misses(each, found)]
+            wrong = [*_mistakes(found, each.asked), *_misses(each, found)]
             where = issuers[0].where(("issuers", number, "formats", place))
             problems += (Problem(_CODE, f"{issuer.issuer}, {each.name}: {w}", where) for w in wrong)
+            asked.append(_asked("issuers", len(rows["issuers"]), each.asked))
             rows["issuers"].append(found)
     for number, context in enumerate(contexts[1].contexts):
         found = context.detector()
         where = contexts[0].where(("contexts", number))
-        problems += (Problem(_CODE, f"{context.name}: {w}", where) for w in _mistakes(found))
+        wrong = _mistakes(found, context.asked)
+        problems += (Problem(_CODE, f"{context.name}: {w}", where) for w in wrong)
+        asked.append(_asked("contexts", number, context.asked))
         rows["contexts"].append(found)
     if problems:
         raise ModelMedicError(problems)
-    parts = (
-        f"{json.dumps(name)}: [\n" + ",\n".join(map(json.dumps, each)) + "\n]"
-        for name, each in rows.items()
-    )
-    return "{" + ",\n".join(parts) + "}\n"
+    asked += (_asked("code", name, pattern) for name, pattern in ASKED.items())
+    parts = (f"{json.dumps(name)}: {_lines(each)}" for name, each in rows.items())
+    return {COMPILED: "{" + ",\n".join(parts) + "}\n", LISTED: _lines(asked) + "\n"}
+
+
+def _asked(kind: str, name: int | str, pattern: str) -> Asked:
+    return kind, name, pattern, list(required_texts(pattern))
+
+
+def _lines(rows: Sequence[object]) -> str:
+    return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]"
 
 
 def _read(path: Path, model: type[Any]) -> tuple[Document, Any]:
@@ -121,14 +145,14 @@ def _read(path: Path, model: type[Any]) -> tuple[Document, Any]:
     return document, made
 
 
-def _mistakes(detector: Detector) -> list[str]:
+def _mistakes(detector: Detector, asked: str) -> list[str]:
     found = [f"there is no check {detector.check!r}"] if detector.check not in CHECKS else []
-    for part in (detector.quick, detector.pattern, *filter(None, [detector.within])):
+    for part in (asked, detector.pattern, *filter(None, [detector.within])):
         try:
             compiled(part)
         except Exception as error:  # noqa: BLE001 - RE2 has no exception class of its own
             found.append(f"RE2 does not take {part!r}: {error}")
-    if len(re.findall(r"[A-Za-z0-9_:/]", detector.quick)) < _LEAST:
+    if len(re.findall(r"[A-Za-z0-9_:/]", asked)) < _LEAST:
         found.append("the pattern begins with less than three plain characters: add `quick`")
     return found
 
@@ -138,7 +162,7 @@ def _misses(given: Format, detector: Detector) -> list[str]:
     example = "".join(given.example)
     data = example.encode("ascii")
     found = compiled(detector.pattern).search(data)
-    if not compiled(detector.quick).search(data):
+    if not compiled(given.asked).search(data):
         return ["the example lacks what the quick look asks for"]
     if found is None or not CHECKS[detector.check](example):
         return ["the pattern or the check does not take the example"]
@@ -146,8 +170,9 @@ def _misses(given: Format, detector: Detector) -> list[str]:
 
 
 def main() -> None:
-    """Write the file."""
-    COMPILED.write_text(build(), encoding="utf-8")
+    """Write the files."""
+    for path, text in build().items():
+        Path(path).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import NamedTuple
 
+from .asked import ESCAPES
 from .assignments import assigned_spans
 from .detectors import Span, compiled
 from .flattening import without_breaks
 from .keys import context_spans, issuer_spans
-from .look import ESCAPES, Look, Seen
+from .look import Look, Seen
 from .mapping import ITSELF, Variant, rewritten
 
 DEPTH = 3  # base64 in base64 of JSON

@@ -1,4 +1,4 @@
-"""The detectors that are data, and the one pass over a text that says which of them to try.
+"""The detectors that are data.
 
 ``issuers.yaml`` and ``contexts.yaml`` are what people edit; ``build.py`` checks them and writes
 ``detectors.json``, which takes no YAML parser to read. The patterns run in RE2, in linear time; it
@@ -7,22 +7,20 @@ has no look-around, so a group marks the secret, and a check says what a pattern
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+import os
+from collections.abc import Iterator
+from functools import cache
 from itertools import starmap
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from .checks import CHECKS
+from ..records import NamedTuple
 
-COMPILED = Path(__file__).with_name("detectors.json")
+COMPILED = os.path.join(os.path.dirname(__file__), "detectors.json")
 # A credential does not begin within a word; `_` may stand before it, as in a file name, and so may
 # the escape of a line break.
 START = r"(?:^|[^A-Za-z0-9]|\\[nrt])"
 ELLIPSIS = "\x1a"  # stands for "…" in what is searched
 _MEMORY = 1 << 26
-_COUNTS = re.compile(r"\{(?:[6-9]|[1-9][0-9]+)")
 
 
 class Span(NamedTuple):
@@ -40,7 +38,6 @@ class Detector(NamedTuple):
     ``within`` the pattern is looked for, any number of times, in what that pattern finds."""
 
     kind: str
-    quick: str
     pattern: str
     check: str
     within: str = ""
@@ -51,7 +48,7 @@ def compiled(pattern: str) -> Any:
     """A pattern for RE2 over bytes."""
     import re2
 
-    return re2.compile(pattern.encode("latin-1"), _options())
+    return re2.compile(pattern.encode("latin-1"), options())
 
 
 def searchable(text: str) -> bytes:
@@ -66,36 +63,15 @@ def shipped() -> tuple[tuple[Detector, ...], tuple[Detector, ...]]:
     """The formats of issuers, and the contexts."""
     import json
 
-    rows = json.loads(COMPILED.read_text(encoding="utf-8"))
+    with open(COMPILED, encoding="utf-8") as file:
+        rows = json.load(file)
     return tuple(starmap(Detector, rows["issuers"])), tuple(starmap(Detector, rows["contexts"]))
-
-
-class Quick:
-    """Tells which of many patterns a text holds, in one pass for each of two groups: those that
-    count characters make an automaton large, and together with the others it would be larger."""
-
-    def __init__(self, patterns: Iterable[str]) -> None:
-        import re2
-
-        new = re2.Set.SearchSet
-        self._groups: list[tuple[Any, list[int]]] = [(new(_options()), []), (new(_options()), [])]
-        for number, pattern in enumerate(patterns):
-            members, numbers = self._groups[bool(_COUNTS.search(pattern))]
-            members.Add(pattern.encode("latin-1"))
-            numbers.append(number)
-        for members, _ in self._groups:
-            members.Compile()
-
-    def __call__(self, data: bytes) -> list[int]:
-        found: list[int] = []
-        for members, numbers in self._groups:
-            found += map(numbers.__getitem__, members.Match(data) or ())
-        found.sort()
-        return found
 
 
 def spans_of(detector: Detector, text: str, data: bytes) -> Iterator[Span]:
     """What a detector finds."""
+    from .checks import CHECKS  # most texts hold nothing to check
+
     accept = CHECKS[detector.check]
     for start, end in _regions(detector, data):
         for found in compiled(detector.pattern).finditer(data, start, end):
@@ -119,13 +95,14 @@ def _last(found: Any) -> int:
     return max(n for n, part in enumerate((True, *found.groups())) if part is not None)
 
 
-@lru_cache(maxsize=1)
-def _options() -> Any:
+@cache
+def options() -> Any:
+    """How RE2 reads all patterns."""
     import re2
 
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.never_nl = False
-    options.log_errors = False
-    options.max_mem = _MEMORY
-    return options
+    chosen = re2.Options()
+    chosen.encoding = re2.Options.Encoding.LATIN1
+    chosen.never_nl = False
+    chosen.log_errors = False
+    chosen.max_mem = _MEMORY
+    return chosen

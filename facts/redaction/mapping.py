@@ -6,8 +6,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
+from ..records import NamedTuple
 from .detectors import Span
 
 Place = Callable[[int], int]

@@ -5,7 +5,6 @@ Most reports hold no secrets, and the full search would be a noticeable part of 
 
 from __future__ import annotations
 
-from .flattening import continued, joined, wrapped
 from .look import Seen, hides_something
 
 
@@ -16,6 +15,8 @@ def suspicious(text: str, seen: Seen | None = None) -> bool:
     if look.plainly or hides_something(text):
         return True
     if "\n" in text or "\\" in text:
+        from .flattening import continued, joined, wrapped
+
         for flat in (*joined(text, seen), *continued(text), *wrapped(text)):
             if seen.look(flat.text).plainly:
                 return True

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ...engine.compiler.store.knowledge_base import KnowledgeBase
 from ...facts import Location, ModelMedicError, Problem
+from ...facts.lazy_pattern import lazy
 from ...facts.records import NamedTuple, cached_property
 from ..deadline import Deadline
 from ..reports.formats import Document
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...engine.compiler.changes import Applied
+    from ...engine.diagnosis.consultation import Plan
     from ...engine.diagnosis.diagnoser import Diagnoser
     from ...engine.diagnosis.report import Report
     from ...facts import Fact
@@ -32,6 +34,7 @@ TIME_LIMIT_S = 120.0
 """Seconds that a command takes at most, unless it has a default of its own."""
 _CHUNK = 1 << 16
 _XDG_PLATFORMS = ("linux",)
+_NEEDS_NO_QUOTES = lazy(r"[A-Za-z0-9_@%+=:,./-]+")
 
 
 class _Options(NamedTuple):
@@ -100,8 +103,16 @@ class Context(_Options):
         return Diagnoser.of(self.base, self.engine)
 
     def diagnose(self, facts: Iterable[Fact], problems: Sequence[Problem] = ()) -> Report:
-        """The report on facts, within the time limit."""
-        return self.doctor.diagnose(facts, problems, time_is_up=self.deadline.has_passed)
+        """The report on facts, within the time limit; with a plan where the answer may show it."""
+        late = self.deadline.has_passed
+        plan: Plan = "open" if self.is_verdict and not self.is_conversation() else True
+        return self.doctor.diagnose(facts, problems, plan=plan, time_is_up=late)
+
+    @property
+    def is_verdict(self) -> bool:
+        """Whether the answer is the verdict on one screen, which says no more than it must."""
+        more = self.verbose or self.everything or self.why or self.patch or self.baseline
+        return self.format == "text" and not more
 
     def is_conversation(self) -> bool:
         """Whether somebody at a terminal reads text and can answer."""
@@ -201,8 +212,6 @@ _OF_TEXT = {"-v": 0, "--verbose": 0, "--all": 0, "--debug": 0, "--why": 1, "-o":
 def typed(words: Sequence[str]) -> str:
     """The command that was given, for a shell, without what shapes the text of its answer; empty
     where it cannot be given again."""
-    from shlex import join
-
     kept: list[str] = []
     rest = list(words)[::-1]
     while rest:
@@ -212,7 +221,14 @@ def typed(words: Sequence[str]) -> str:
             kept.append(word)
         elif left_out and rest:
             rest.pop()
-    return join(["diagnose", *kept]) if kept and "-" not in kept else ""
+    if not kept or "-" in kept:
+        return ""
+    command = ["diagnose", *kept]
+    if all(map(_NEEDS_NO_QUOTES.fullmatch, command)):
+        return " ".join(command)
+    from shlex import join
+
+    return join(command)
 
 
 def cache_folder() -> str | None:

@@ -14,6 +14,8 @@ from .fast_lane import COMPLETION, Arguments
 
 _DIALOGUE = "modelmedic.interfaces.consult.loop"
 _HELP = frozenset({"-h", "--help", "--version"})
+_MOST_KEYS = 10
+"""How often Ctrl-C may come while one is prepared to be delivered."""
 
 
 def run(argv: Sequence[str] | None = None) -> None:
@@ -51,16 +53,27 @@ def _prepare_streams() -> None:
 
 def _unraisable(event: sys.UnraisableHookArgs) -> None:
     """Ctrl-C that comes inside a finalizer cannot be raised there, and Python would print it and go
-    on: it is delivered once more, a moment later, to the code outside."""
-    if issubclass(event.exc_type, KeyboardInterrupt):
-        import _thread
-        import threading
-
-        again = threading.Timer(0.01, _thread.interrupt_main)
-        again.daemon = True
-        again.start()
-    else:
+    on: it is delivered once more, a moment later, to the code outside. Another one may come while
+    that is prepared."""
+    if not issubclass(event.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(event)
+        return
+    for _ in range(_MOST_KEYS):
+        try:
+            import _thread
+
+            _thread.start_new_thread(_interrupt_soon, ())  # does not wait until it runs
+        except KeyboardInterrupt:
+            continue
+        return
+
+
+def _interrupt_soon() -> None:
+    import _thread
+    import time
+
+    time.sleep(0.01)
+    _thread.interrupt_main()
 
 
 def _run(arguments: Arguments) -> int:
@@ -162,7 +175,7 @@ def _command_line(arguments: Arguments) -> int:
 
 def _fail(problems: Sequence[Problem], format_: str, *, everything: bool = False) -> int:
     """Report an error in the requested format; 3 if the knowledge does not load."""
-    from ...engine.diagnosis.diagnoser import TOOL
+    from ...engine.diagnosis.consultation import TOOL
 
     if not output.emit_failure(TOOL, problems, format_):
         from ..reports.formats.text import first_problem_lines

@@ -12,7 +12,8 @@ import mcp_types as types
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 
-from ...engine.diagnosis.diagnoser import TOOL, Diagnoser
+from ...engine.diagnosis.consultation import TOOL
+from ...engine.diagnosis.diagnoser import Diagnoser
 from ...facts import ModelMedicError, Problem
 from ..reports.output_guard import UnsafeOutputError, redacted
 from ..reports.safe_text import safe_plain

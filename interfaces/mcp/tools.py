@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...engine.diagnosis.diagnoser import TOOL, Diagnoser
+from ...engine.diagnosis.consultation import TOOL
+from ...engine.diagnosis.diagnoser import Diagnoser
 from ...engine.diagnosis.report import Decider, Diagnosis, Message, Report, Unexplained
 from ...facts import Fact, ModelMedicError, Problem, Provenance
 from ...facts.problems import did_you_mean

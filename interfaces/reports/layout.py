@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import TextIO
 
+from ...facts.lazy_pattern import lazy
 from ...facts.records import NamedTuple
 from ...facts.redaction import Redacted
 from .output_guard import redacted
@@ -25,8 +26,14 @@ _STYLES = {
     "dim": "2",
 }
 # What stands in Python code and in no command of a shell.
-_CODE = re.compile(r"^(?:with|from|import|for|if) |^[\w., ]+ = |^[\w.]+\(|[,(]\s*\w+=")
-_ARGUMENTS = re.compile(r"-|[a-z][\w.]*=\S+(?: |$)")
+_CODE = lazy(
+    r"^(?:with|from|import|for|if) |^[\w., ]+ = |^[\w.]+\(|[,(]\s*\w+="
+    r"|^while .*: \w+\.|^\w+\[.*\] = |^\w+\[.* : .*\]$|^[a-z]+\.[a-z_]+$"
+)
+_SHELL = lazy(r"(?:python3?|pip|diagnose|curl|env|grep) |for \w+ in [^:]*; do ")
+STRING = lazy(r"'[^']{0,500}'|\"[^\"]{0,500}\"")
+_SETTING = lazy(r"\"?[a-z_]+\"?: ")
+_ARGUMENTS = lazy(r"-|[a-z][\w.]*=\S+(?: |$)")
 MAX_WIDTH = 100
 MAX_MARK = 0.4
 
@@ -86,12 +93,32 @@ def _checked(lines: Lines) -> list[Line]:
 
 def prompt(command: str) -> str:
     """``$`` before what a shell takes; nothing before code and mere arguments."""
-    return "" if _CODE.search(command) or is_arguments(command) else "$ "
+    if _SHELL.match(command):
+        return "$ "
+    is_other = _CODE.search(command) or is_arguments(command) or is_setting(command)
+    return "" if is_other else "$ "
 
 
 def is_arguments(command: str) -> bool:
     """Whether this is to be added to a command at hand: ``--option``, ``log_path=FOLDER``."""
     return bool(_ARGUMENTS.match(command))
+
+
+def is_setting(command: str) -> bool:
+    """Whether this is a line of a configuration file: ``batch_size: 8``."""
+    return bool(_SETTING.match(command))
+
+
+def balanced(part: str) -> bool:
+    """Whether each parenthesis and quote that is opened is closed."""
+    bare = STRING.sub("", part)  # a pattern in quotes may hold a single parenthesis
+    pairs = all(bare.count(a) == bare.count(b) for a, b in ("()", "[]", "{}"))
+    return pairs and quoted(part)
+
+
+def quoted(part: str) -> bool:
+    """Whether each quote that is opened is closed."""
+    return part.count("'") % 2 == 0 == part.count('"') % 2
 
 
 def wants_colour() -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from ...engine.diagnosis.report import Decider, Message, Report, Unexplained
 from .layout import counted
 
-OWN = ("tinker", "neuron", "nxd")
+OWN = ("tinker", "neuron", "nxd", "nki", "torch_neuronx", "vllm_neuron", "optimum_neuron")
 """How the owners begin that this knowledge is about."""
 
 ADVICE = (

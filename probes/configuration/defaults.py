@@ -20,14 +20,15 @@ _OFF = (
     "rmsnorm_quantize_kernel_enabled", "chunked_prefill_config", "tensor_capture_config",
     "on_device_sampling_config", "token_tree_config", "token_generation_batches",
     "quantized_checkpoints_path", "modules_to_not_convert", "activation_quantization_type",
-    "windowed_context_encoding_size", "attention_dtype", "lora_config",
+    "windowed_context_encoding_size", "attention_dtype", "lora_config", "out_proj_kernel_enabled",
 )  # fmt: skip
 _NUMBERS = {
     "tp_degree": 1, "cp_degree": 1, "mlp_cp_degree": 1, "attention_dp_degree": 1, "pp_degree": 1,
     "ep_degree": 1, "batch_size": 1, "seq_len": 128, "speculation_length": 0,
     "medusa_speculation_length": 0,
 }  # fmt: skip
-_TEXTS = {"cast_type": "config", "ep_dispatch_cc_option": "AR_AG", "padding_side": "right"}
+_TEXTS = {"cast_type": "config", "ep_dispatch_cc_option": "AR_AG", "padding_side": "right",
+          "torch_dtype": "bfloat16"}  # fmt: skip
 
 
 def with_defaults(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -129,7 +129,8 @@ def _add_settings(
         if not name.isidentifier() or len(name) > 80:
             continue
         collector.add("neuron_setting", at, name=name, on=_is_on(value), text=_text(value),
-                      given=name in found.settings, number=_number(value))  # fmt: skip
+                      given=name in found.settings and found.settings[name] == value,
+                      number=_number(value))  # fmt: skip
 
 
 def _is_on(value: object) -> bool:

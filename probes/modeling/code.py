@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import cached_property, partial
 
-from ..script.findings import Nodes
+from ..script.reading.nodes import Nodes
 from ..script.reading.sources import Source
 from ..script.reading.values import FUNCTIONS, FunctionNode, dotted, last_name
 from ..shared.data_tables import word_list

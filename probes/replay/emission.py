@@ -19,6 +19,8 @@ CLEAR = 10.0
 LARGEST = 1e9
 LEAD = 1_000.0
 LEAST = 0.05
+ROUNDING, USUAL = 1.3, 0.75
+"""R up to which a trial leaves nothing but rounding, and what sound modules have at the least."""
 
 
 def add_replayed(collector: Collector, found: Sequence[Replayed], place: str) -> None:
@@ -110,7 +112,15 @@ def first_failing(found: Sequence[Replayed]) -> Replayed | None:
 def _lead(trial: Trial, rival: Trial | None) -> float:
     if rival is None:
         return LEAD
-    return min(LEAD, max(rival.r_ratio, LEAST) / max(trial.r_ratio, LEAST))
+    lead = max(rival.r_ratio, LEAST) / max(trial.r_ratio, LEAST)
+    if trial.r_ratio < ROUNDING and rival.r_ratio > EXPLAINS:  # rounding is in both of them
+        lead = max(lead, _more(rival.r_ratio) / _more(trial.r_ratio))
+    return min(LEAD, lead)
+
+
+def _more(ratio: float) -> float:
+    """What is left beside the least rounding that there may be."""
+    return math.sqrt(max(ratio * ratio - USUAL * USUAL, LEAST))
 
 
 def _finite(value: float | None) -> float | None:

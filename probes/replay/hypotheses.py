@@ -34,6 +34,7 @@ class Hypothesis(NamedTuple):
     fit: Mapping[str, tuple[float, ...]]
     find: str = ""
     fixed: Mapping[str, Any] = {}
+    last: bool = False
 
     @property
     def free(self) -> bool:
@@ -66,7 +67,7 @@ def _read(entry: Mapping[str, Any]) -> Hypothesis:
     return Hypothesis(
         entry["id"], entry["cause"], tuple(entry["of"]), entry["says"], entry.get("if", {}),
         entry.get("set", {}), weights, fit, entry.get("find", ""),
-        entry.get("with", {}),
+        entry.get("with", {}), bool(entry.get("last")),
     )  # fmt: skip
 
 

@@ -62,9 +62,11 @@ def _trials(one: Checked, later: frozenset[Place] | None, target: Run) -> Iterat
             off = _off(changed, target)
             if off is not None:
                 old, new = _shown(joint.terms[at]), _shown(other)
+                source = other[0] if other[1] == "out" else ""
                 yield Trial(
-                    _ENTRY["source"], off / noise, f"it takes {new} where the reference takes {old}"
-                )
+                    _ENTRY["source"], off / noise,
+                    f"it takes {new} where the reference takes {old}", source=source,
+                )  # fmt: skip
     if len(joint.terms) < 3:
         for other in joint.others:
             more = joint._replace(terms=(*joint.terms, other), factors=(*joint.factors, 1.0))

@@ -8,8 +8,21 @@ from ..shared import np
 from .spec import Reading
 
 FLOOR = 5e-4
-WHERE = {"decode": "while decoding only", "prefill": "in the prefill only"}
-_WITH_POSITIONS = ("attention", "linear", "mlp", "norm", "moe")
+WHERE = {
+    "decode": "while decoding only", "prefill": "in the prefill only",
+    "prompt": "in the prefill (what is wrong while decoding is not this alone)",
+}  # fmt: skip
+_WITH_POSITIONS = (
+    "attention",
+    "linear",
+    "mlp",
+    "norm",
+    "moe",
+    "rotary",
+    "logits",
+    "activation",
+    "embedding",
+)
 
 
 class Phase(NamedTuple):
@@ -25,12 +38,27 @@ def failing_phase(
 ) -> Phase | None:
     """The phase in which a module fails, if it fails in one only. ``reference`` and ``target`` are
     pairs: what is computed, and what was captured."""
+    failing = _failing(reading, reference, target, limit)
+    return failing[0] if len(failing) == 1 else None
+
+
+def prompt_phase(
+    reading: Reading, reference: tuple[Any, Any], target: tuple[Any, Any], limit: float
+) -> Phase | None:
+    """The prefill, if a module fails there and while decoding, too."""
+    failing = _failing(reading, reference, target, limit)
+    return failing[0]._replace(name="prompt") if len(failing) == 2 else None
+
+
+def _failing(
+    reading: Reading, reference: tuple[Any, Any], target: tuple[Any, Any], limit: float
+) -> list[Phase]:
     start = reading.spec.get("decode_from")
     made, output = target
     if reading.family not in _WITH_POSITIONS or not start or output.ndim < 3:
-        return None
+        return []
     if output.shape[1] <= start or output.shape != made.shape:
-        return None
+        return []
     phases = {"prefill": slice(None, start), "decode": slice(start, None)}
     found = []
     for name, rows in phases.items():
@@ -38,8 +66,7 @@ def failing_phase(
             _off(reference[0], reference[1], rows), FLOOR * _norm(reference[1][:, rows]), 1e-20
         )
         found.append((_off(made, output, rows) / noise, Phase(name, rows, noise)))
-    failing = [phase for ratio, phase in found if not ratio < limit]
-    return failing[0] if len(failing) == 1 else None
+    return [phase for ratio, phase in found if not ratio < limit]
 
 
 def limited(reading: Reading, plain: Reading, phase: Phase) -> Reading:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,14 +13,28 @@ from ..shared import np
 from ..tensors.naming import Name
 from ..tensors.stored import Stored
 from . import joints_tried
+from .around_parts import differs, with_doubt
 from .beside import LAYER, Beside, others, siblings
 from .captures import Run
 from .checkpoint import Checkpoint
 from .manifest import Manifest
-from .phases import failing_phase
+from .phases import failing_phase, prompt_phase
 from .spec import Reading, head_width, readings, text_config
 from .sums import joints
-from .trials import FLOOR, Module, Sides, Trial, choose, computed, error, sensitivity, size, try_all
+from .trials import (
+    EXPLAINS,
+    FLOOR,
+    Module,
+    Sides,
+    Trial,
+    choose,
+    computed,
+    error,
+    late_noise,
+    sensitivity,
+    size,
+    try_all,
+)
 from .weight_orders import Around
 
 FAILS = 3.0
@@ -28,6 +42,9 @@ FAILS = 3.0
 the rounded sums of eight ranks."""
 MAX_TRIED = 6
 HEADS = ("lm_head", "embed_out")
+_PROJECTION = re.compile(r"([qkv]_proj|w[qkv])\Z", re.ASCII)
+INPUT = " (input)"
+"""Behind the name of a module, for what it is given."""
 
 
 class Replayed(NamedTuple):
@@ -112,13 +129,14 @@ class Replay:
         noise = max(error(reading, sides[1]), FLOOR * size(sides[1]), 1e-20)
         pairs = [(computed(reading, each.given), each.output) for each in sides[1:]]
         phase = failing_phase(reading, pairs[0], pairs[1], FAILS)
+        prompt = prompt_phase(reading, pairs[0], pairs[1], FAILS)
         late = phase.name == "decode" if phase else reading.family == "rotary"
         spec["decoding"] = late and bool(self._decode_from)
         beside = self._beside(name, sides[2], reading)
         target = sides[2]._replace(given={**sides[2].given, **beside})
         return Module(
             name, reading, target, noise, sensitivity(reading, sides[1].given), size(sides[1]),
-            phase,
+            phase, late_noise(reading, sides[1]), prompt,
         )  # fmt: skip
 
     def _beside(self, name: str, own: Sides, reading: Reading) -> dict[str, Any]:
@@ -207,6 +225,15 @@ class Replay:
 
         return named
 
+    def differs_around(self, whole: Module, part: str, wrong: Set[str]) -> bool:
+        """Whether attention differs with what its projections give, where ``part`` is one of them
+        and no other part of it is ``wrong``."""
+        inside = {name for name in wrong if name.startswith(f"{whole.name}.")}
+        if not all(_PROJECTION.search(name) for name in (part, *inside)):
+            return False
+        names = {name.rpartition(".")[0] for name in self._weights.names(whole.name)}
+        return differs(whole, sorted(names), self._runs[2], FAILS)
+
     def joined(self) -> Iterator[Replayed]:
         """How modules are joined, and under which hypotheses where that fails."""
         every = [joints_tried.checked(joint, self._runs)
@@ -238,6 +265,7 @@ def replay(
     given = Replay(runs, manifest, checkpoint)
     found: list[Replayed] = []
     failing: list[tuple[int, Module, Around]] = []
+    wholes: dict[str, Module] = {}
     with progress.part("modules", len(given.order)) as step:
         for module, around in given.modules():
             alone = module.alone()
@@ -246,6 +274,8 @@ def replay(
             found.append(Replayed(module.name, module.reading.family, alone))
             if found[-1].fails and not inside and len(failing) < MAX_TRIED:
                 failing.append((len(found) - 1, module, around))
+            if found[-1].fails and inside and module.reading.family == "attention":
+                wholes[module.name] = module
             if found[-1].fails and module.reading.family == "rotary":
                 given.wrong_table = module.name
             step(1)
@@ -256,7 +286,27 @@ def replay(
     with progress.part("hypotheses", len(failing)) as step:
         for at, module, around in failing:
             first = at == failing[0][0]
-            found[at] = found[at]._replace(trials=tuple(try_all(module, around, first)))
+            trials = tuple(try_all(module, around, first))
+            whole = wholes.get(module.name.rpartition(".")[0])
+            wrong = {found[each].name for each, _, _ in failing}
+            if whole is not None and given.differs_around(whole, module.name, wrong):
+                trials = with_doubt(trials)
+            found[at] = found[at]._replace(trials=trials)
             step(1)
     found.extend(given.joined())
-    return sorted(found, key=lambda each: Name(each.name.removesuffix(" (input)")).order())
+    return _as_computed(sorted(found, key=lambda each: Name(each.name.removesuffix(INPUT)).order()))
+
+
+def _as_computed(found: list[Replayed]) -> list[Replayed]:
+    """In the order of the target, where one module takes what a later one gives: that one, given
+    something else as well, comes first there."""
+    names = [one.name for one in found]
+    for one in list(found):
+        best = one.trials[0] if one.trials else None
+        if best is None or not best.source or not best.r_ratio < EXPLAINS:
+            continue
+        later = f"{best.source}{INPUT}"
+        if later in names[names.index(one.name) + 1 :] and found[names.index(later)].fails:
+            found.insert(names.index(one.name), found.pop(names.index(later)))
+            names = [each.name for each in found]
+    return found

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ..shared import np
 from .finding.given import Given
 from .finding.registry import FINDERS
+from .formula.feedforward import route
 from .formula.formulas import FORMULAS
 from .formula.remembered import Remembered
 from .hypotheses import Hypothesis, Variant, all_hypotheses, fits, variants
@@ -28,8 +29,9 @@ REPRODUCED = 5e-4
 AT_ONCE = 5e-6
 FLOOR = 5e-4
 """Least noise that is allowed for, relative to the output: a copy has none."""
-TRIMMED = 0.2
-"""Share of rows that a mixture of experts may route otherwise at ties."""
+ROUTED_AGAIN, UNSURE, MOST_UNSURE = 6, 2.0**-5, 0.6
+"""How often a router is tried with rounded inputs, how far these are off, and the share of rows
+that may be routed otherwise then, at most."""
 GRID, STEPS = 25, 18
 """Points of a grid, at least, and steps of the search around the best one."""
 POINTS = 3.2
@@ -41,6 +43,8 @@ NEAR = 30.0
 """R from which on a hypothesis is not looked at more closely."""
 MOST_SENSITIVE = 50.0
 JITTER = 2.0**-8
+ROUNDED_TWICE = 1.4
+"""How much larger the rounding of a table is that is rounded once more."""
 COPIED = 2.0**-10
 """What rounding to BF16 does to numbers that were multiplied, relative to them."""
 
@@ -54,12 +58,14 @@ class Sides(NamedTuple):
 
 class Trial(NamedTuple):
     """R of a module under a hypothesis, in the words of its entry. It is ``limited`` if it explains
-    the module only where it is about a single phase."""
+    the module only where it is about a single phase; ``source`` is the module whose output it takes
+    for its input."""
 
     hypothesis: Hypothesis
     r_ratio: float
     says: str
     limited: bool = False
+    source: str = ""
 
 
 class Module(NamedTuple):
@@ -74,10 +80,22 @@ class Module(NamedTuple):
     usual: float = 0.0
     whole: float = 0.0
     phase: Phase | None = None
+    late: float = 0.0
+    prompt: Phase | None = None
 
     def ratio(self, reading: Reading) -> float:
-        """R under another reading; infinite where it cannot be computed."""
-        return self._tried(lambda: error(reading, self.target) / self.noise)
+        """R under another reading; infinite where it cannot be computed. Where few positions may be
+        routed otherwise, the larger one of R of all and of those that are decoded (``late``)."""
+
+        def measure() -> float:
+            made = computed(reading, self.target.given)
+            rows = sure(reading, self.target)
+            found = off(made, self.target.output, rows) / self.noise
+            if not self.late:
+                return found
+            return max(found, off_late(made, self.target.output, reading, rows) / self.late)
+
+        return self._tried(measure)
 
     def within(self, reading: Reading) -> float:
         """As :meth:`ratio`, of the phase in which the module fails."""
@@ -104,8 +122,10 @@ class Module(NamedTuple):
     def more(self, reading: Reading) -> float:
         """By how much a reading makes more of rounding than the low-precision reference: of that
         of its input, and of that of its output, which grows with it."""
-        if reading.family == "embedding":  # the reference only copies, which rounds nothing
+        if reading.family in ("embedding", "logits"):  # some only copy, which rounds nothing
             return max(1.0, COPIED * size(self.target) / self.noise)
+        if reading.family == "rotary" and reading.spec is not self.reading.spec:
+            return ROUNDED_TWICE
         if not self.usual or not self.whole:
             return 1.0
         found = sensitivity(reading, self.target.given) / self.usual
@@ -122,12 +142,54 @@ def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
 
 def error(reading: Reading, sides: Sides) -> float:
     """Norm of what a run has more or less than the formula."""
-    made = computed(reading, sides.given)
-    off = (made.reshape(sides.output.shape) - sides.output).astype(np.float64)
-    squares = (off * off).reshape(-1, off.shape[-1]).sum(axis=-1)
-    if reading.family == "moe":
-        squares = np.sort(squares)[: max(1, math.ceil(len(squares) * (1 - TRIMMED)))]
-    return float(np.sqrt(squares.sum()))
+    return off(computed(reading, sides.given), sides.output, sure(reading, sides))
+
+
+def off(made: Any, output: Any, rows: Any = None) -> float:
+    """Norm of what an output has more or less than what was computed, as if of all rows where only
+    some count."""
+    left = (made.reshape(output.shape) - output).astype(np.float64)
+    squares = (left * left).reshape(-1, left.shape[-1]).sum(axis=-1)
+    if rows is None:
+        return float(np.sqrt(squares.sum()))
+    return float(np.sqrt(squares[rows].mean() * len(squares)))
+
+
+def off_late(made: Any, output: Any, reading: Reading, rows: Any = None) -> float:
+    """As :func:`off`, of the decoded positions alone, which are too few to count among all."""
+    start = int(reading.spec["decode_from"])
+    late = None if rows is None else rows.reshape(output.shape[:-1])[:, start:].ravel()
+    if late is not None and not late.any():
+        late = None
+    return off(made.reshape(output.shape)[:, start:], output[:, start:], late)
+
+
+def late_noise(reading: Reading, sides: Sides) -> float:
+    """The noise of decoded positions of a mixture of experts; 0 where there are none."""
+    start = reading.spec.get("decode_from")
+    if reading.family != "moe" or not start or sides.output.ndim < 3:
+        return 0.0
+    if sides.output.shape[1] <= start:
+        return 0.0
+    rows = sure(reading, sides)
+    found = off_late(computed(reading, sides.given), sides.output, reading, rows)
+    return max(found, FLOOR * off_late(np.zeros_like(sides.output), sides.output, reading))
+
+
+def sure(reading: Reading, sides: Sides) -> Any | None:
+    """The rows that a mixture of experts routes the same if its scores are rounded otherwise; None
+    for all, of other modules."""
+    if reading.family != "moe" or "shares_given" in reading.spec:
+        return None
+    rows = sides.given["x"].reshape(-1, sides.given["x"].shape[-1])
+    random = np.random.default_rng(0)
+    chosen = np.sort(route(reading.spec, reading.weights, rows)[0], axis=1)
+    same = np.ones(len(rows), bool)
+    for _ in range(ROUTED_AGAIN):
+        noise = 1 + random.uniform(-UNSURE, UNSURE, rows.shape).astype(np.float32)
+        other = route(reading.spec, reading.weights, rows * noise)[0]
+        same &= (np.sort(other, axis=1) == chosen).all(axis=1)
+    return same if same.mean() > 1 - MOST_UNSURE else np.ones(len(rows), bool)
 
 
 def size(sides: Sides) -> float:
@@ -160,17 +222,50 @@ def try_all(module: Module, around: Around, solving: bool = True) -> list[Trial]
     module = module._replace(target=module.target._replace(given=given))
     rows = module.phase.rows if module.phase else slice(None)
     one = Given(module.reading, given, module.target.output, rows, {})
-    found = []
+    found: list[Trial] = []
+    for last in (False, True):
+        found.extend(_best_of_each(module, around, one, last))
+        if not last and module.prompt is not None and not any(map(_explains, found)):
+            found.extend(_of_prompt(module, around, one))
+        if solving and not last and not any(trial.r_ratio < EXPLAINS for trial in found):
+            found.extend(_solved(module, around))
+        if any(_tells(trial) for trial in found):
+            break
+    # Sorting keeps the order of the file among those that are as good as equal.
+    return sorted(found, key=lambda trial: round(trial.r_ratio, 1))
+
+
+def _best_of_each(module: Module, around: Around, one: Given, last: bool) -> Iterator[Trial]:
+    """The best trial of each hypothesis."""
     for hypothesis in all_hypotheses():
+        if hypothesis.last is not last:
+            continue
         every = itertools.chain(variants(hypothesis, module.reading, around),
                                 _looked_for(hypothesis, one))  # fmt: skip
         tried = [trial for variant in every for trial in _try(module, variant)]
         if tried:
-            found.append(min(tried, key=lambda trial: (trial.r_ratio, trial.limited)))
-    if solving and not any(trial.r_ratio < EXPLAINS for trial in found):
-        found.extend(_solved(module, around))
-    # Sorting keeps the order of the file among those that are as good as equal.
-    return sorted(found, key=lambda trial: round(trial.r_ratio, 1))
+            yield min(tried, key=lambda trial: (trial.r_ratio, trial.limited))
+
+
+def _of_prompt(module: Module, around: Around, one: Given) -> Iterator[Trial]:
+    """What explains the prefill alone, of a module that fails while decoding, too: what the cache
+    holds may be right there, or wrong in another way."""
+    phase = module.prompt
+    if phase is None:
+        return
+    one = one._replace(rows=phase.rows, solved={})
+    for trial in _best_of_each(module._replace(phase=phase), around, one, False):
+        if trial.limited and _explains(trial):
+            yield trial
+
+
+def _explains(trial: Trial) -> bool:
+    return trial.r_ratio < EXPLAINS
+
+
+def _tells(trial: Trial) -> bool:
+    """Whether it explains the module by a cause that has a name."""
+    return trial.r_ratio < EXPLAINS and trial.hypothesis.cause != solve.VAGUE
 
 
 def _solved(module: Module, around: Around) -> Iterator[Trial]:

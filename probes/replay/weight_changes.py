@@ -122,7 +122,9 @@ def _join(weights: Weights, around: Around, parts: str, how: str) -> dict[str, A
     """Matrices that were fused one way and taken apart another way."""
     names, found = parts.split("+"), {}
     axis = 1 if names[0].startswith("experts") else 0
-    kinds = ("", "_bias") if axis else (".weight", ".bias")
+    kinds: tuple[str, ...] = ("", "_bias") if axis else (".weight", ".bias")
+    if names[0].endswith("bias"):
+        kinds = ("",)
     for kind in kinds:
         if f"{names[0]}{kind}" not in weights:
             continue

@@ -22,6 +22,7 @@ _ANYONE = frozenset({
     "apply_chat_template", "check_call", "download", "from_pretrained", "get", "model_dump",
     "model_dump_json", "post", "run", "stream", "urlopen", "urlretrieve",
 })  # fmt: skip
+_NAMING: tuple[type[ast.AST], ...] = (ast.Attribute, ast.Name, ast.Import, ast.ImportFrom)
 MAX_PLACES = 20
 """Places of one pattern that are reported."""
 _UNUSED = "that the datum is trained on as it is built here"
@@ -56,7 +57,8 @@ def keywords_of_rows() -> dict[str, frozenset[str]]:
 def find_api(script: Script) -> Iterator[Finding]:
     """The patterns of the table: where they are seen, and which are certainly absent."""
     found: dict[str, dict[int, Finding]] = {}
-    texts = list(_texts(script))
+    texts, inputs = list(_texts(script)), list(_loss_inputs(script))
+    said = "\0".join(text for text, _ in texts)
     for row in table():
         if not _wanted(row, script.words):
             continue
@@ -64,11 +66,13 @@ def find_api(script: Script) -> Iterator[Finding]:
             continue
         if row.get("of_cookbook") and script.carries("tinker_cookbook"):
             continue  # what it writes is for the copy in the project to say
-        if "reads" in row and not any(n.attr in row["reads"] for n in script.all(ast.Attribute)):
+        if "reads" in row and not any(True for _ in script.attributes_of(row["reads"])):
+            continue
+        if not all(part in said for part in row.get("texts", ())):
             continue
         pattern, most = row["pattern"], 1 if row.get("once") else MAX_PLACES
         known = found.setdefault(pattern, {})
-        for node in _seen(row, script, texts):
+        for node in _seen(row, script, texts, inputs):
             if len(known) >= most:
                 break
             assumed = _assumed(script, row, node)
@@ -128,14 +132,18 @@ def _nowhere(pattern: str, words: frozenset[str]) -> bool:
     return True
 
 
-def _seen(row: Row, script: Script, texts: Sequence[tuple[str, ast.AST]]) -> Iterable[ast.AST]:
+def _seen(
+    row: Row, script: Script, texts: Sequence[tuple[str, ast.AST]], inputs: Sequence[ast.AST]
+) -> Iterable[ast.AST]:
     """Where a row fits, in the order of the text."""
     if "call" in row:
-        return (c for c in script.calls() if _call_fits(row, c, script))
+        return (c for c in script.calls_of(row["call"]) if _call_fits(row, c, script))
     if "attribute" in row:
-        return (n for n in script.all(ast.Attribute) if _attribute_fits(row, n, script))
+        named = script.attributes_of(row["attribute"])
+        return (n for n in named if _attribute_fits(row, n, script))
     if "name" in row:
-        return (n for n in script.nodes if _names(n) & set(row["name"]) and not _is_own(script, n))
+        names = set(row["name"])
+        return (n for n in script.all(_NAMING) if _names(n) & names and not _is_own(script, n))
     if "subscript" in row:
         # `if key in metrics` guards itself.
         keys = set(row["subscript"]) - {constant(n.left) for n in script.all(ast.Compare)}
@@ -143,7 +151,7 @@ def _seen(row: Row, script: Script, texts: Sequence[tuple[str, ast.AST]]) -> Ite
         return (n for n in read if constant(n.slice) in keys)
     if "texts" in row:
         return (n for text, n in texts if _text_fits(row, text))
-    return (d for d in _loss_inputs(script) if _dict_fits(row, d))
+    return (d for d in inputs if _dict_fits(row, d))
 
 
 def _call_fits(row: Row, call: ast.Call, script: Script) -> bool:
@@ -264,7 +272,7 @@ def _text_fits(row: Row, text: str) -> bool:
 
 def _texts(script: Script) -> Iterator[tuple[str, ast.AST]]:
     """Literal texts, and lists of texts as one text; docstrings are left out."""
-    for node in script.nodes:
+    for node in script.all((ast.List, ast.Tuple, ast.JoinedStr, ast.Constant)):
         if isinstance(node, (ast.List, ast.Tuple)):
             parts = [str(e.value) for e in node.elts if isinstance(e, ast.Constant)]
             if len(parts) > 1:
@@ -287,6 +295,8 @@ def _pieces(node: ast.AST) -> str:
 def _loss_inputs(script: Script) -> Iterator[ast.AST]:
     """Dicts that are passed as loss_fn_inputs, written as {...} or dict(...), directly or through
     a variable."""
+    if "loss_fn_inputs" not in script.words:
+        return
     named: set[tuple[int, str]] = set()
     for call in script.calls():
         given = keyword(call, "loss_fn_inputs")

@@ -22,6 +22,10 @@ _ONE_MODEL = "that what is sampled is of the model that is trained"
 _GUARDS = frozenset({"ValueError", "TypeError", "Exception", ""})
 
 
+_CLIENT_OF = ("create_lora_training_client", "create_lora_training_client_async")
+_CONFIGS = ("Config", "ChatDatasetBuilderCommonConfig", "CLIConfig")
+
+
 def find_data_code(script: Script, loop: TrainingLoop | None) -> Iterator[Finding]:
     """The data and reward patterns of a script."""
     losses = losses_of(script)
@@ -88,8 +92,8 @@ def _is_asked(script: Script, call: ast.Call) -> bool:
 
 
 def _raw_rewards(script: Script) -> Iterator[Finding]:
-    node = next((n for n in script.nodes if _weights_from_reward(n)), None)
-    baseline = next((n for n in script.nodes if _is_baseline(n)), None)
+    node = next(filter(_weights_from_reward, script.all((ast.Call, ast.Dict))), None)
+    baseline = next(filter(_is_baseline, script.all(ast.BinOp)), None)
     if node is not None and "cross_entropy" in script.words:
         yield Finding("raw-reward-weights", node)
     if baseline is not None:
@@ -119,6 +123,8 @@ def _is_baseline(node: ast.AST) -> bool:
     if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)):
         return False
     left = {last_name(n).lower() for n in ast.walk(node.left)}
+    if left == {""}:
+        return False
     right = {last_name(n).lower() for n in ast.walk(node.right)}
     return any(name in ("r", "ret") or "reward" in name or "return" in name for name in left) and (
         any("mean" in name or "baseline" in name or "avg" in name for name in right)
@@ -221,11 +227,11 @@ def _ends(script: Script, call: ast.Call, marks: tuple[str, ...]) -> bool:
 def _foreign_tokenizer(script: Script) -> Iterator[Finding]:
     """A tokenizer loaded by a name that differs from the only base model of the script, and is no
     other model that it samples from."""
-    models = {name for name, _ in base_models(script)}
+    models = {name for name, _ in script.kept(base_models)}
     if len(models) != 1:
         return
     (model,) = models
-    models |= sampled_models(script)
+    models |= {*script.kept(sampled_models)}
     for call in script.calls():
         if not dotted(call.func).endswith(("AutoTokenizer.from_pretrained", "get_tokenizer")):
             continue
@@ -243,8 +249,7 @@ def _foreign_tokenizer(script: Script) -> Iterator[Finding]:
 def _samples_others(script: Script) -> bool:
     """Whether the program samples from weights that it did not save itself: their model may be
     another one."""
-    made = (call for call in script.calls()
-            if last_name(call.func).removesuffix("_async") == "create_sampling_client")  # fmt: skip
+    made = script.calls_of({"create_sampling_client", "create_sampling_client_async"})
     paths = [given for call in made if (given := keyword(call, "model_path")) is not None]
     return any(script.machine.value(path).kind != "result-field" for path in paths)
 
@@ -258,21 +263,19 @@ def _is_asked_about(script: Script, node: ast.AST, name: str) -> bool:
 
 def base_models(script: Script) -> Iterator[tuple[str, ast.AST]]:
     """Base models that the script names when it makes a training client or configures training."""
-    for call in script.calls():
-        name = last_name(call.func).removesuffix("_async")
-        if name == "create_lora_training_client":
+    for call in script.calls_of((*_CLIENT_OF, *_CONFIGS)):
+        name = last_name(call.func)
+        if name in _CLIENT_OF:
             owner = script.machine.value(getattr(call.func, "value", None))
             if owner.op == ELSEWHERE:  # what it serves is its own affair
                 continue
             given = argument(call, "base_model", 0)
-        elif name in ("Config", "ChatDatasetBuilderCommonConfig", "CLIConfig"):
-            given = keyword(call, "model_name") or keyword(call, "model_name_for_tokenizer")
         else:
-            continue
+            given = keyword(call, "model_name") or keyword(call, "model_name_for_tokenizer")
         model = always(script, call, given)
         if model and not chosen(script.machine.value(given)):
             yield model, call
-    for blueprint in blueprints(script):
+    for blueprint in script.kept(blueprints):
         names = (k.value for k in blueprint.settings if k.arg == "model_name")
         if model := next((literal(script, name) for name in names), ""):
             yield model, blueprint.node
@@ -280,8 +283,7 @@ def base_models(script: Script) -> Iterator[tuple[str, ast.AST]]:
 
 def sampled_models(script: Script) -> set[str]:
     """Models that the script samples from as they are."""
-    made = (call for call in script.calls()
-            if last_name(call.func).removesuffix("_async") == "create_sampling_client")  # fmt: skip
+    made = script.calls_of({"create_sampling_client", "create_sampling_client_async"})
     return {name for call in made if (name := literal(script, keyword(call, "base_model")))}
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
+from .reading.nodes import Nodes, Tree
 from .reading.project import Module, Project, is_test_name
 from .reading.statements import follow
-from .reading.values import ELSEWHERE, FUNCTIONS, LOOPS, FunctionNode, constant, last_name, words
+from .reading.terms import Called
+from .reading.values import ELSEWHERE, FUNCTIONS, LOOPS, constant, last_name, words
 
+_Found = TypeVar("_Found")
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
-MAX_NODES = 400_000
-_WORD = re.compile(r"\w+")
 _AS_TINKER = re.compile(r"(?:install|patch|replace|mock|fake)\w{0,20}_tinker(?:_\w{1,20})?")
-_Node = TypeVar("_Node", bound=ast.AST)
 
 
 class Finding(NamedTuple):
@@ -55,58 +55,6 @@ OF_TINKER = "that the address of the service is that of Tinker"
 _EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "warns"})
 
 
-class Nodes:
-    """Syntax trees with their nodes in the order of the text and their parents. ``whole`` is false
-    where there are too many nodes to read them all."""
-
-    def __init__(self, *trees: ast.Module) -> None:
-        self.tree = trees[0]
-        self.nodes: list[ast.AST] = []
-        self.parents: dict[int, ast.AST] = {}
-        self._children: dict[int, list[ast.AST]] = {}
-        self._of_type: dict[type[ast.AST], list[int]] = {}
-        waiting: list[ast.AST] = [*reversed(trees)]
-        while waiting and len(self.nodes) < MAX_NODES:
-            node = waiting.pop()
-            self._of_type.setdefault(type(node), []).append(len(self.nodes))
-            self.nodes.append(node)
-            children = list(ast.iter_child_nodes(node))
-            if children:
-                self._children[id(node)] = children
-                for child in children:
-                    self.parents[id(child)] = node
-                waiting += children[::-1]
-        self.whole = not waiting
-
-    def all(
-        self, kind: type[_Node] | tuple[type[_Node], ...], below: ast.AST | None = None
-    ) -> Iterator[_Node]:
-        """The nodes of a type, in the order of the text; those below a node or all."""
-        if below is not None:
-            return (node for node in self.below(below) if isinstance(node, kind))
-        places = [found for type_, found in self._of_type.items() if issubclass(type_, kind)]
-        ordered = places[0] if len(places) == 1 else sorted(chain.from_iterable(places))
-        return cast("Iterator[_Node]", map(self.nodes.__getitem__, ordered))
-
-    def below(self, node: ast.AST) -> Iterator[ast.AST]:
-        """A node and all below it, in the order of the text."""
-        waiting = [node]
-        while waiting:
-            each = waiting.pop()
-            yield each
-            waiting += self._children.get(id(each), ())[::-1]
-
-    def above(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What contains a node, innermost first."""
-        while (parent := self.parents.get(id(node))) is not None:
-            yield parent
-            node = parent
-
-    def function_of(self, node: ast.AST) -> FunctionNode | None:
-        """The innermost function around a node."""
-        return next((each for each in self.above(node) if isinstance(each, FUNCTIONS)), None)
-
-
 class Script(Nodes):
     """A program that was read and followed: a script with what it imports of its project.
 
@@ -117,15 +65,21 @@ class Script(Nodes):
 
     def __init__(self, entry: Module, project: Project | None = None) -> None:
         find = project.find if project is not None else lambda *_: None
+        alone = None if project is not None else Tree(entry.tree)
         self._project = project
-        self.machine, followed = follow(entry.tree, entry.key, find)
+        self._kept: dict[Callable[[Script], Iterable[Any]], tuple[Any, ...]] = {}
+
+        def nodes_of(key: str, tree: ast.Module) -> Tree:
+            return alone or (project.nodes_of(key) if project is not None else Tree(tree))
+
+        self.machine, followed = follow(entry.tree, entry.key, find, nodes_of)
         keys = [key for key, _ in self.machine.trees]
         self.modules = [project.module(key) if project else entry for key in keys]
-        super().__init__(*(module.tree for module in self.modules))
+        super().__init__(*(nodes_of(module.key, module.tree) for module in self.modules))
         self.whole = self.whole and followed and all(module.whole for module in self.modules)
         self._keys = {id(module.tree): module for module in self.modules}
-        self.complete = self.whole and not any(self._hides_code(node) for node in self.nodes)
-        self.words = _words(self)
+        told = self.all((ast.Name, ast.Import, ast.ImportFrom))
+        self.complete = self.whole and not any(map(self._hides_code, told))
 
     @property
     def in_project(self) -> bool:
@@ -148,7 +102,8 @@ class Script(Nodes):
     @cached_property
     def replaces_sdk(self) -> bool:
         """Whether the program puts a module of its own in the place of the SDK."""
-        return any(map(_puts_in_place, self.nodes))
+        named = any(map(_AS_TINKER.fullmatch, self.called()))
+        return named or any(map(_puts_in_place, self.all(ast.Assign)))
 
     @property
     def rehearses(self) -> bool:
@@ -172,17 +127,48 @@ class Script(Nodes):
         else:
             return False
         star = isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names)
-        key = self.module_of(node).key
-        for name, level in names:
-            if self.machine.find(key, name, level) is not None:
-                continue
-            if star or level or not _is_known(name.partition(".")[0]):
-                return True
-        return False
+        return any(self.is_unread(node, name, level, star) for name, level in names)
+
+    def is_unread(self, node: ast.AST, name: str, level: int = 0, star: bool = False) -> bool:
+        """Whether a module that is imported at a node is no file of the project, and not one that
+        is known to hide no calls of the SDK (unless all of it is taken)."""
+        if self.machine.find(self.module_of(node).key, name, level) is not None:
+            return False
+        return star or bool(level) or not _is_known(name.partition(".")[0])
 
     def calls(self) -> Iterator[ast.Call]:
         """All calls, in the order of the text."""
         return self.all(ast.Call)
+
+    def kept(self, find: Callable[[Script], Iterable[_Found]]) -> tuple[_Found, ...]:
+        """What a search finds in it, looked for once."""
+        if find not in self._kept:
+            self._kept[find] = tuple(find(self))
+        return cast("tuple[_Found, ...]", self._kept[find])
+
+    @cached_property
+    def readings(self) -> dict[int, list[Called]]:
+        """Each time that a call was read, by the identity of its node."""
+        found: dict[int, list[Called]] = {}
+        for call in self.machine.trace.calls:
+            found.setdefault(id(call.node), []).append(call)
+        return found
+
+    @cached_property
+    def givers(self) -> dict[int, Called]:
+        """The call that was read first of those that gave a term, by its identity."""
+        return {id(call.term): call for call in reversed(self.machine.trace.calls)}
+
+    @cached_property
+    def uses(self) -> dict[int, set[int]]:
+        """The functions and classes of the project that each function calls, by identity."""
+        found: dict[int, set[int]] = {}
+        for call in self.calls():
+            target = self.machine.value(call.func).node
+            for function in self.above(call) if target is not None else ():
+                if isinstance(function, FUNCTIONS):
+                    found.setdefault(id(function), set()).add(id(target))
+        return found
 
     def loops_of(self, node: ast.AST) -> list[ast.AST]:
         """Loops and comprehensions around a node within its function, innermost first."""
@@ -197,27 +183,6 @@ class Script(Nodes):
 
 def _is_known(package: str) -> bool:
     return package in words("packages") or package in sys.stdlib_module_names
-
-
-def _words(script: Nodes) -> frozenset[str]:
-    """All names, keywords and words of texts; texts that are statements are only for readers."""
-    found: set[str] = set()
-    for node in script.nodes:
-        for field in ("id", "attr", "arg", "name", "asname"):
-            value: Any = getattr(node, field, None)
-            if isinstance(value, str):
-                found.add(value.rpartition(".")[2])
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if isinstance(script.parents.get(id(node)), ast.Expr):
-                continue
-            found.update(_WORD.findall(node.value[:20_000]))
-            if len(node.value) < 40:
-                found.add(node.value)
-        elif isinstance(node, ast.ImportFrom):
-            found.update((node.module or "").split("."))
-        elif isinstance(node, ast.alias):
-            found.update(node.name.split("."))
-    return frozenset(found)
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:
@@ -248,25 +213,22 @@ def always(script: Script, call: ast.Call, given: ast.expr | None) -> str:
     text = literal(script, given)
     key = next((k.arg for k in call.keywords if k.value is given), None)
     place = call.args.index(given) if given in call.args else -1
-    for each in script.machine.trace.calls if text else ():
-        if each.node is call:
-            value = each.named.get(key) if key else each.given("", place)
-            if value is not None and value.const != text:
-                return ""
+    for each in script.readings.get(id(call), ()) if text else ():
+        value = each.named.get(key) if key else each.given("", place)
+        if value is not None and value.const != text:
+            return ""
     return text
 
 
-def _puts_in_place(node: ast.AST) -> bool:
-    """``sys.modules["tinker"] = ...``, or a call such as ``install_as_tinker()``."""
-    if isinstance(node, ast.Assign):
-        return any(
-            isinstance(target, ast.Subscript)
-            and ast.unparse(target.value) == "sys.modules"
-            and isinstance(target.slice, ast.Constant)
-            and target.slice.value == "tinker"
-            for target in node.targets
-        )
-    return isinstance(node, ast.Call) and bool(_AS_TINKER.fullmatch(last_name(node.func)))
+def _puts_in_place(node: ast.Assign) -> bool:
+    """``sys.modules["tinker"] = ...``."""
+    return any(
+        isinstance(target, ast.Subscript)
+        and ast.unparse(target.value) == "sys.modules"
+        and isinstance(target.slice, ast.Constant)
+        and target.slice.value == "tinker"
+        for target in node.targets
+    )
 
 
 def _rehearses(module: Module) -> bool:

@@ -59,7 +59,9 @@ class Doubts:
     def __init__(self, script: Script) -> None:
         self._script = script
         self._patched = _is_patched(script)
-        named = (n for n in script.all((ast.Name, ast.arg, ast.alias)) if _names(n) in _STAND_INS)
+        stands_in = bool(_STAND_INS & script.words)
+        named = script.all((ast.Name, ast.arg, ast.alias)) if stands_in else ()
+        named = (node for node in named if _names(node) in _STAND_INS)
         self._modules = {script.module_of(node).key for node in named}
 
     def of(self, node: ast.AST | None) -> str:
@@ -211,11 +213,10 @@ def _is_on_purpose(script: Script, node: ast.AST) -> bool:
 def _is_patched(script: Script) -> bool:
     """Whether a method or class of the SDK is replaced: ``client.sample = mine``."""
     targets: list[ast.AST] = []
-    for node in script.all((ast.Assign, ast.Call)):
-        if isinstance(node, ast.Assign):
-            targets += [t.value for t in node.targets if isinstance(t, ast.Attribute)]
-        elif isinstance(node, ast.Call) and last_name(node.func) == "setattr":
-            targets += node.args[:1]
+    for node in script.all(ast.Assign):
+        targets += [t.value for t in node.targets if isinstance(t, ast.Attribute)]
+    for call in script.calls_of({"setattr"}):
+        targets += call.args[:1]
     owners = map(script.machine.value, targets)
     return any(
         owner.kind in _OF_SDK and (owner.kind != "import" or owner.op.partition(".")[0] == "tinker")

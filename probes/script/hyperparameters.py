@@ -116,7 +116,7 @@ def _given(script: Script, defaults: list[Setting]) -> Iterator[Setting]:
         for setting in _of_keywords(script, call.keywords, table, defaults, assumed):
             if not elsewhere or (setting.name, setting.value) not in _OF_SERVICE:
                 yield setting
-    for blueprint in blueprints(script):
+    for blueprint in script.kept(blueprints):
         for setting in _of_keywords(script, blueprint.settings, _CONFIG, defaults, ""):
             if not script.replaces_sdk or (setting.name, setting.value) not in _OF_SERVICE:
                 yield setting
@@ -173,7 +173,7 @@ def _not_reached(script: Script, setting: Setting) -> str:
 
 def _rates(script: Script) -> set[str]:
     """The names, in lower case, that the learning rate of AdamParams is computed from."""
-    adam = (c for c in script.calls() if last_name(c.func) == "AdamParams")
+    adam = script.calls_of({"AdamParams"})
     given = [node for c in adam if (node := keyword(c, "learning_rate")) is not None]
     found: set[str] = set()
     for _ in range(3):
@@ -244,7 +244,7 @@ def _defaults(script: Script) -> list[Setting]:
 
     for name, assigned in _assigned(script):
         add(name, assigned.value, assigned, True)
-    for node in script.nodes:
+    for node in script.all((ast.AnnAssign, *FUNCTIONS, ast.Call)):
         if isinstance(node, ast.AnnAssign):
             add(last_name(node.target), node.value, node, False)
         elif isinstance(node, FUNCTIONS):
@@ -268,7 +268,7 @@ def _assigned(script: Script) -> Iterator[tuple[str, ast.Assign]]:
     single = [node for node in script.all(ast.Assign) if len(node.targets) == 1]
     for node in single:
         name = last_name(node.targets[0])
-        if name in {last_name(each) for each in ast.walk(node.value)}:
+        if any(last_name(each) == name for each in script.below(node.value)):
             moved.add(name)
     for node in single:
         name = last_name(node.targets[0])

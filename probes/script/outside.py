@@ -66,15 +66,12 @@ def _checkpoint(
 
 def find_merge(script: Script) -> tuple[str, ast.AST] | None:
     """How the script merges adapter weights: method and place, or None."""
-    for call in script.calls():
-        name = last_name(call.func)
-        if name == "build_hf_model":
-            return "cookbook", call
-        if name == "merge_and_unload":
-            return "peft", call
-    saves = {"save_file", "save_pretrained", "save_model"} & script.words
-    product = next((n for n in script.nodes if _multiplies_adapter(n)), None)
-    return ("custom", product) if product is not None and saves else None
+    for call in script.calls_of({"build_hf_model", "merge_and_unload"}):
+        return "cookbook" if last_name(call.func) == "build_hf_model" else "peft", call
+    if not {"save_file", "save_pretrained", "save_model"} & script.words:
+        return None
+    product = next(filter(_multiplies_adapter, script.all((ast.BinOp, ast.Call))), None)
+    return ("custom", product) if product is not None else None
 
 
 def _multiplies_adapter(node: ast.AST) -> bool:
@@ -108,9 +105,9 @@ def _download(script: Script) -> Iterator[Finding]:
     if {"raise_for_status", "status_code", "ok", "status"} & script.words:
         return
     fetched = any(dotted(c.func) in ("requests.get", "httpx.get", "client.get", "session.get")
-                  for c in script.calls())  # fmt: skip
-    for call in script.calls():
-        if fetched and last_name(call.func) in ("write", "write_bytes") and call.args:
+                  for c in script.calls_of({"get"}))  # fmt: skip
+    for call in script.calls_of({"write", "write_bytes"}) if fetched else ():
+        if call.args:
             names = {last_name(n) for n in ast.walk(call.args[0])}
             if names & {"content", "chunk", "iter_content", "body"}:
                 yield Finding("download-unchecked", call)
@@ -192,8 +189,8 @@ def _chunk_lists(script: Script) -> Iterator[Finding]:
 
 def _batch_encoding(script: Script) -> Iterator[Finding]:
     """``list(apply_chat_template(...))`` without return_dict=False."""
-    for call in script.calls():
-        if last_name(call.func) != "list" or len(call.args) != 1:
+    for call in script.calls_of({"list"}):
+        if len(call.args) != 1:
             continue
         inner = call.args[0]
         if isinstance(inner, ast.Call) and last_name(inner.func) == "apply_chat_template":
@@ -206,7 +203,9 @@ def _batch_encoding(script: Script) -> Iterator[Finding]:
 def _wrong_handler(script: Script) -> Iterator[Finding]:
     """``except AuthenticationError`` that speaks of a missing permission."""
     for node in script.all(ast.ExceptHandler):
+        if last_name(node.type) != "AuthenticationError":
+            continue
         texts = " ".join(str(n.value) for n in ast.walk(node) if isinstance(n, ast.Constant))
         denied = any(word in texts.lower() for word in ("403", "permission", "forbidden"))
-        if denied and last_name(node.type) == "AuthenticationError":
+        if denied:
             yield Finding("api-authentication-error-403", node)

@@ -24,6 +24,7 @@ from .loop_work import find_loop_work
 from .loops import training_loop
 from .order import find_order
 from .outside import find_checkpoints, find_merge, find_outside
+from .reading.collection import uncollected
 from .reading.project import Module, Project
 from .reading.sources import Place, Source, parse, source_of
 from .reading.values import constant, last_name
@@ -62,8 +63,13 @@ def gather_script(
     MM467 the program is too large to follow, MM468 nothing of Tinker in it,
     MM469 a comment that accepts nothing. Never raises.
     """
-    collector = Collector(vocabulary, SOURCE)
     given = [paths] if isinstance(paths, (str, Path)) else [*paths]
+    with uncollected():
+        return _gathered(given, vocabulary, text)
+
+
+def _gathered(given: list[Path | str], vocabulary: Vocabulary, text: str | None) -> Outcome:
+    collector = Collector(vocabulary, SOURCE)
     if text is not None:
         module, problems = _of_text(str(given[0]), text)
         collector.extend(problems)
@@ -80,7 +86,7 @@ def gather_script(
             outcomes.append(part.outcome())
             break
         script = Script(program, project)
-        left -= len(script.nodes) + script.machine.visits
+        left -= script.size + script.machine.visits
         if _read_program(part, script, len(given)):
             _add_versions(part, script)
         outcome = part.outcome()
@@ -294,7 +300,7 @@ def _add_acceptances(collector: Collector, script: Script) -> None:
 
 
 def _add_settings(collector: Collector, script: Script, doubts: Doubts) -> None:
-    models = {name for name, _ in base_models(script)}
+    models = {name for name, _ in script.kept(base_models)}
     model = models.pop() if len(models) == 1 else None
     for setting in find_settings(script):
         if is_apart(script, setting.node):
@@ -313,7 +319,7 @@ def _add_settings(collector: Collector, script: Script, doubts: Doubts) -> None:
 
 
 def _add_models(collector: Collector, script: Script) -> None:
-    models = dict(base_models(script))
+    models = dict(script.kept(base_models))
     for name, node in models.items():
         collector.add("base_model", _at(script, node), name=name)
     named = dict(named_renderers(script))

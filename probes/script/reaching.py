@@ -18,16 +18,9 @@ _ROUTES = frozenset({"get", "post", "put", "patch", "delete", "route", "websocke
 
 def callers(script: Script, calls: set[int]) -> set[int]:
     """The functions of the project that reach one of the calls."""
-    found: set[int] = set()
-    uses: dict[int, set[int]] = {}
-    for call in script.calls():
-        for function in script.above(call):
-            if isinstance(function, FUNCTIONS):
-                if id(call) in calls:
-                    found.add(id(function))
-                target = script.machine.value(call.func).node
-                if target is not None:
-                    uses.setdefault(id(function), set()).add(id(target))
+    around = (script.above(call) for call in script.calls() if id(call) in calls)
+    found = {id(each) for above in around for each in above if isinstance(each, FUNCTIONS)}
+    uses = script.uses
     for _ in range(len(uses)):
         more = {user for user, used in uses.items() if used & found} - found
         if not more:

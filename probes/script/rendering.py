@@ -34,17 +34,13 @@ _TOOL_KEYS = frozenset({"tool_calls", "tool_call_id"})
 def find_rendering(script: Script) -> Iterator[Finding]:
     """The renderer patterns of a script."""
     yield from _names(script)
-    images = list(at_first("image-content", (n for n in script.nodes if _is_image(n))))
+    images = list(at_first("image-content", filter(_is_image, script.all((ast.Call, ast.Dict)))))
     yield from images
     # The renderer of the Inkling models brings its own image processing.
     own = any("inkling" in word.lower() or word == "tml_v0" for word in script.words)
     if images and not own:
         where = script.module_of(images[0].node or script.tree)
-        made = (
-            c
-            for c in script.calls()
-            if last_name(c.func) == "get_renderer" and script.module_of(c) is where
-        )
+        made = (c for c in script.calls_of({"get_renderer"}) if script.module_of(c) is where)
         call = next((call for call in made if _has_no_processor(call)), None)
         if call is not None:
             assumed = "that the images are rendered with this renderer"
@@ -132,7 +128,7 @@ def _templates(script: Script) -> Iterator[Finding]:
     where they become tokens."""
     control: list[Finding] = []
     names: list[Finding] = []
-    others = sampled_models(script) - {name for name, _ in base_models(script)}
+    others = {*script.kept(sampled_models)} - {name for name, _ in script.kept(base_models)}
     for node in script.all((ast.JoinedStr, ast.BinOp, ast.Call)):
         text = _filled_text(script, node)
         form = _CONTROL.search(text)
@@ -159,14 +155,18 @@ def _has_roles(node: ast.AST, text: str) -> bool:
 def _is_encoded(script: Script, node: ast.AST) -> bool:
     """Whether a text becomes tokens here. One that does not may be for a grader, a log or a person,
     who read names of roles as well."""
-    text = script.machine.trace.of(node)
+    return id(script.machine.trace.of(node)) in script.kept(_encoded)[0]
+
+
+def _encoded(script: Script) -> Iterator[frozenset[int]]:
+    """The terms that become tokens, by identity."""
+    found: set[int] = set()
     for call in script.machine.trace.calls:
         takes = call.name in _ENCODERS or script.machine.kind(call.node.func) == "tokenizer"
-        takes = takes and not _is_counted(script, call.node)
-        given = [value.term for value in call.args if value.term is not None] if takes else []
-        if any(part is text for term in given for part in script.machine.trace.walk(term, True)):
-            return True
-    return False
+        if takes and not _is_counted(script, call.node):
+            given = (value.term for value in call.args if value.term is not None)
+            found.update(id(part) for t in given for part in script.machine.trace.walk(t, True))
+    yield frozenset(found)
 
 
 def _is_counted(script: Script, call: ast.Call) -> bool:
@@ -244,6 +244,8 @@ def _is_shown(script: Script, node: ast.AST) -> bool:
 
 def _parse_results(script: Script) -> Iterator[Finding]:
     """The second value of parse_response, used as true or false."""
+    if "parse_response" not in script.words:
+        return
     own = any(node.name == "parse_response" for node in script.all(ast.FunctionDef))
     if own or script.carries("tinker_cookbook"):
         return  # what it gives is for the copy in the project to say

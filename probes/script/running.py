@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from .findings import Nodes
+from .reading.nodes import Nodes
 from .reading.values import FUNCTIONS, constant, last_name
 
 _REFUSALS = frozenset({"TypeError", "AttributeError", "ValidationError"})

@@ -40,25 +40,50 @@ def suggestion(script: Script, source: Source, finding: Finding) -> str:
         return ""
     ((name, value),) = wanted.items()
     edit = _EDITS[name](script, source, finding.node, value)
-    if edit is None or not _is_valid(source, edit):
+    module = script.module_of(finding.node)
+    if edit is None or not _is_valid(source, module.tree if module.whole else None, edit):
         return ""
     return f"{edit.span} {edit.text}"
 
 
-def _is_valid(source: Source, edit: Edit) -> bool:
+def _is_valid(source: Source, whole: ast.Module | None, edit: Edit) -> bool:
     """Whether the file is still Python with an edit: brackets around an argument, for one, are no
-    part of its range."""
+    part of its range. Of a file that was parsed as a whole, the statements around say it."""
     lines, span = list(source.lines), edit.span
     head = lines[span.line - 1][: span.column - 1]
     tail = lines[span.end_line - 1][span.end_column - 1 :]
-    lines[span.line - 1 : span.end_line] = [head + edit.text + tail]
+    first, last = _around(whole, span) if whole is not None else (1, len(lines))
+    text = [
+        *lines[first - 1 : span.line - 1],
+        head + edit.text + tail,
+        *lines[span.end_line : last],
+    ]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse("\n".join(lines))
+            ast.parse("\n".join(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
+
+
+def _around(whole: ast.Module, span: Span) -> tuple[int, int]:
+    """The first and the last line of the statements of a module that share lines with a range, and
+    with each other."""
+    first, last = span.line, span.end_line
+    parts = [_lines_of(each) for each in whole.body]
+    for start, end in reversed(parts):
+        if start <= last and end >= first:
+            first = min(first, start)
+    for start, end in parts:
+        if start <= last and end >= first:
+            last = max(last, end)
+    return first, last
+
+
+def _lines_of(statement: ast.stmt) -> tuple[int, int]:
+    decorated = (each.lineno for each in getattr(statement, "decorator_list", ()))
+    return min(statement.lineno, *decorated, statement.lineno), statement.end_lineno or 0
 
 
 @cache

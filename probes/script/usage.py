@@ -16,6 +16,7 @@ _LOGS = re.compile(
     r"print|log|info|debug|warn|write|report|track|record|append|postfix|description|echo|metric"
     r"|progress|update|dump|add_scalar|emit|set_"
 )
+_IN_POOLS = frozenset({"map", "starmap", "apply_async", "submit"})
 _SAVES = re.compile(r"save|checkpoint|ckpt")
 _SAMPLES = re.compile(r"sampl|eval|generat|rollout|valid|test")
 
@@ -135,7 +136,7 @@ def _forked(script: Script) -> Iterator[Finding]:
     if {"spawn", "forkserver"} & script.words:
         return
     machine, pools = script.machine, _process_pools(script)
-    for call in script.calls():
+    for call in script.calls_of({"fork", "Process", *_IN_POOLS}):
         name = last_name(call.func)
         if dotted(call.func) == "os.fork":
             clients = (c for c in script.calls() if machine.kind(c) in ("training", "sampling"))
@@ -143,8 +144,7 @@ def _forked(script: Script) -> Iterator[Finding]:
                 yield Finding("sdk-client-in-forked-process", call)
             return
         owner = dotted(getattr(call.func, "value", None))
-        in_pool = name in ("map", "starmap", "apply_async", "submit")
-        if name != "Process" and not (in_pool and owner in pools):
+        if name != "Process" and not (name in _IN_POOLS and owner in pools):
             continue
         given = [*call.args, *(k.value for k in call.keywords)]
         flat = [n for g in given for n in ast.walk(g)]
@@ -157,7 +157,8 @@ def _forked(script: Script) -> Iterator[Finding]:
 def _process_pools(script: Script) -> set[str]:
     """The names of pools of processes: what a name is bound to first counts."""
     made: dict[str, str] = {}
-    for node in script.all((ast.withitem, ast.Assign)):
+    named = any("Pool" in word for word in script.words)
+    for node in script.all((ast.withitem, ast.Assign)) if named else ():
         if isinstance(node, ast.Assign):
             value, target = node.value, dotted(node.targets[0])
         else:

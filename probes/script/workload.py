@@ -48,7 +48,7 @@ def _of_losses(script: Script) -> Workload | None:
 def _of_cookbook(script: Script) -> Workload | None:
     made = [(script.machine.value(call.func), call) for call in script.calls()]
     named = [(target.op, call) for target, call in made if target.kind == "import"]
-    for config, node in (*named, *((b.config, b.node) for b in blueprints(script))):
+    for config, node in (*named, *((b.config, b.node) for b in script.kept(blueprints))):
         package, _, loop = config.partition(".")
         if package == "tinker_cookbook" and loop in _LOOPS:
             return Workload(_LOOPS[loop], node)

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from modelmedic.engine.inference.operators import compile_re2
-from modelmedic.engine.inference.required_text import required_text, required_texts
 from modelmedic.engine.inference.rule_index import by_piece, contained
+from modelmedic.facts.required_text import required_text, required_texts
 
 PATTERNS = (
     "(?i)disk quota of (user|group) exceeded",
@@ -45,9 +45,19 @@ def test_what_matches_is_found(text: str) -> None:
     ("pattern", "texts"),
     [
         ("plain words", ("plain words",)),
-        ("(?i)Read timed out|connection (?:reset|refused)", ("connection re", "read timed out")),
-        ("(?:lost|gone) (?:for ever|at once)", ("at once", "for ever")),
-        ("x(?:ab|disk quota)", ()),
+        (
+            "(?i)Read timed out|connection (?:reset|refused)",
+            ("connection refused", "connection reset", "read timed out"),
+        ),
+        (
+            "(?:lost|gone) (?:for ever|at once)",
+            ("gone at once", "gone for ever", "lost at once", "lost for ever"),
+        ),
+        ("x(?:ab|disk quota)", ("xab", "xdisk quota")),
+        ("x(?:a|disk quota)", ()),
+        ("gh[pou]_", ("gho_", "ghp_", "ghu_")),
+        ("gh[a-z]_", ()),
+        ("(?i)SK[^a]_", ()),
         ("(?:disk|quota)*", ()),
         ("(?:disk|quota)+", ("disk", "quota")),
         ("(?x) disk # no spaces", ()),

@@ -193,18 +193,45 @@ def rebuilt(body, change=lambda lines: lines, head=None):
     plain = json.loads(first)
     sections = {}
     for name, size in plain["sizes"].items():
-        table, *lines = rest[:size].split(b"\n")
-        sections[name], rest = (json.loads(table), lines), rest[size + 1 :]
+        sections[name], rest = blocks(rest[:size]), rest[size + 1 :]
     assert not rest
-    new = iter(change([line for _, lines in sections.values() for line in lines]))
+    old = [line for _, each in sections.values() for _, lines in each for line in lines]
+    new = iter(change(old))
     texts = {}
-    for name, (table, _) in sections.items():
-        lines = list(islice(new, len(table)))
-        lengths = list(map(len, lines))
-        named = dict(zip(table, lengths, strict=True)) if isinstance(table, dict) else lengths
-        texts[name] = b"\n".join([compact(named), *lines])
+    for name, (count, each) in sections.items():
+        parts = [packed(table, list(islice(new, len(table)))) for table, _ in each]
+        whole = parts if count is None else [compact([count, *map(len, parts)]), *parts]
+        texts[name] = b"\n".join(whole)
     sizes = {name: len(text) for name, text in texts.items()}
     return b"\n".join([compact(plain | {"sizes": sizes} | (head or {})), *texts.values()])
+
+
+def blocks(section):
+    """The number of names of a section that has names, and its tables with their lines."""
+    first, _, rest = section.partition(b"\n")
+    table = json.loads(first)
+    if not is_divided(table, rest):
+        return None, [(table, rest.split(b"\n") if table else [])]
+    count, *sizes = table
+    found = []
+    for size in sizes:
+        names, *lines = rest[:size].split(b"\n")
+        found.append((json.loads(names), lines))
+        rest = rest[size + 1 :]
+    return count, found
+
+
+def is_divided(table, rest):
+    return rest[:1] == b"{" and len(rest) == sum(table[1:]) + len(table) - 2
+
+
+def packed(table, lines):
+    sizes = list(map(len, lines))
+    if isinstance(table, dict):
+        numbers = [number for number, _ in table.values()]
+        table_now = dict(zip(table, zip(numbers, sizes, strict=True), strict=True))
+        return b"\n".join([compact(table_now), *lines])
+    return b"\n".join([compact(sizes), *lines])
 
 
 POISONS = {

@@ -1,7 +1,9 @@
 """Progress and Ctrl-C below the terminal (there: tests/consultation/test_waiting.py)."""
 
+import _thread
 import io
 import signal
+import sys
 import threading
 import time
 from contextlib import redirect_stderr
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from modelmedic.interfaces.cli.main import main
 from modelmedic.interfaces.waiting import Gauge, Watch, display, shown, watched
 from modelmedic.interfaces.waiting.display import amount_of, cut, is_wanted, what_of
 
@@ -137,6 +140,29 @@ def test_handlers_of_others_stay(handler):
             assert not watch.stopped
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_twice_in_a_finalizer_prints_nothing(monkeypatch, capsys):
+    """The second one comes while the first one is prepared to be delivered again."""
+    started = []
+
+    def start(function, arguments):
+        started.append(function)
+        if len(started) == 1:
+            raise KeyboardInterrupt
+
+    class Held:
+        def __del__(self):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    monkeypatch.setattr(_thread, "start_new_thread", start)
+    capsys.readouterr()
+    Held()
+    assert len(started) == 2
+    assert capsys.readouterr().err == ""
 
 
 def test_a_watch_of_the_callers_takes_no_signal(tmp_path):

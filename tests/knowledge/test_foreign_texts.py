@@ -25,7 +25,8 @@ def texts(name: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("foreign", 300), ("neuron_unrelated", 40), ("healthy", 40)]
+    ("name", "least"),
+    [("foreign", 300), ("neuron_unrelated", 40), ("neuron_near", 60), ("healthy", 40)],
 )
 def test_nothing_firm_is_said(name: str, least: int, doctor: Diagnoser) -> None:
     found = texts(name)

@@ -13,8 +13,8 @@ from modelmedic.engine.compiler.row_match import template_pattern
 from modelmedic.engine.inference.operators import compile_re2
 from modelmedic.engine.inference.patterns import compile_tests
 from modelmedic.engine.inference.program import Test as PatternTest
-from modelmedic.engine.inference.required_text import required_text, required_texts
 from modelmedic.facts.kinds import Attribute, Kind
+from modelmedic.facts.required_text import required_text, required_texts
 
 KIND = Kind(
     "thing",

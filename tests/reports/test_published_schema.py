@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from modelmedic.engine import Diagnoser
-from modelmedic.engine.diagnosis.diagnoser import TOOL
+from modelmedic.engine.diagnosis.consultation import TOOL
 from modelmedic.facts import ModelMedicError, Problem
 from modelmedic.facts.fact_file import read_facts
 from modelmedic.interfaces.reports.formats import Document, Failure, render, render_failure

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +165,26 @@ def unfilled(text: str) -> str:
     return ""
 
 
+def unread(text: str) -> str:
+    """A block of code that Python does not read as it stands on the screen."""
+    for block in re.findall(
+        r"^ *In Python, .*\n((?: {4,}.*\n|\n)*?)(?=^ {0,3}\S)", text, re.MULTILINE
+    ):
+        code = textwrap.dedent(block)
+        try:
+            ast.parse(code)
+        except SyntaxError:
+            if "# ... (-v)" not in code:
+                return code
+    return ""
+
+
+def test_it_sees_what_python_does_not_read() -> None:
+    block = "  In Python, names as in your code:\n    {}\n  Worked if: x\n"
+    assert unread(block.format("f(a=1, ...)"))
+    assert not unread(block.format("f(..., a=1)"))
+
+
 def test_it_sees_what_is_unfilled() -> None:
     assert unfilled("  Do: write patch_COMPONENT.py") == "patch_COMPONENT"
     assert unfilled("  one change (so) helps") == "(so)"
@@ -172,7 +194,8 @@ def test_it_sees_what_is_unfilled() -> None:
 
 
 def test_no_screen_of_any_case_is_left_unfilled(doctor: Diagnoser) -> None:
-    """All cases: what stands for a value is filled in, or the screen says what to put there."""
+    """All cases: what stands for a value is filled in, or the screen says what to put there; and
+    code can be pasted."""
     vocabulary = doctor.base.vocabulary
     wrong, tried = [], 0
     for path in sorted(ROOT.glob("knowledge/*/*/*.test.yaml")):
@@ -183,7 +206,8 @@ def test_no_screen_of_any_case_is_left_unfilled(doctor: Diagnoser) -> None:
             document = redacted(Document(doctor.diagnose(given), command="diagnose"))
             lines = document.map(lambda _: list(report_text(document)))  # noqa: B023
             tried += 1
-            if found := unfilled(text_of(lines, WIDTH)):
+            text = text_of(lines, WIDTH)
+            if found := unfilled(text) or unread(text):
                 wrong.append((path.stem, case["name"], found))
     assert tried > 1000
     assert not wrong

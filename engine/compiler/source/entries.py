@@ -353,6 +353,11 @@ class ErrorsFile(_File):
         " default: the emitter and its family.",
     )
     channel: Literal["exception", "log", "http", "any"] = "any"
+    marks: str = Field(
+        "",
+        description="Derived kind of fact, with `known`, that a row concludes beside its diagnosis:"
+        " rules for messages that no row knows ask for its absence.",
+    )
     parameters: dict[str, Parameter] = {}
     errors: list[ErrorEntry]
 

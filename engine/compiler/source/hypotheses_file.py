@@ -52,6 +52,9 @@ class ReplayHypothesis(Strict):
     find: Name | None = Field(
         None, description="A finder, which reads the change off the output of the target."
     )
+    last: StrictBool = Field(
+        False, description="It is tried only where nothing else tells the cause."
+    )
     says: str = Field(description="What the report tells; {old} and {new} are values.")
 
 

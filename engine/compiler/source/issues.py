@@ -128,6 +128,7 @@ class IssuesFile(Strict):
     schema_: Literal["modelmedic/issues/1"] = Field(alias="schema")
     domain: str
     verified: Day = Field(description="When the issues of this file were last looked up.")
+    marks: str = Field("", description="As in an error table: what its rows conclude beside.")
     note: str = ""
     issues: list[Issue]
 
@@ -150,6 +151,7 @@ class OfPackage(NamedTuple):
     parameters: dict[str, e.Parameter] = {}  # never changed
     note: str = ""
     channel: str = "any"
+    marks: str = ""
 
 
 def parts_of(issue: Issue, verified: str) -> Iterator[Part]:

@@ -157,7 +157,7 @@ def _items(document: Document, parsed: Strict, section: str) -> Iterator[Item]:
 def _add_issues(source: KnowledgeSource, document: Document, parsed: IssuesFile) -> None:
     """The entries and test cases that the issues of a file stand for."""
     for index, issue in enumerate(parsed.issues):
-        file = OfPackage(parsed.domain, issue.package)
+        file = OfPackage(parsed.domain, issue.package, marks=parsed.marks)
         for form, entry, path in parts_of(issue, issue.verified or parsed.verified):
             source.items.append(Item(form, entry, document, ("issues", index, *path), file))
         if issue.status != "deprecated":

@@ -26,7 +26,7 @@ from .compiled import VERSION, Compiled, decode, encode
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMAT = 15
+FORMAT = 16
 KEPT = 8
 """How many knowledge bases are kept; writing a new one removes the oldest."""
 DIGESTS = "digests-1.json"

@@ -58,7 +58,6 @@ def encode(compiled: Compiled) -> bytes:
         "questions": list(vocabulary.questions.values()),
         "derived": sorted(vocabulary.derived),
         "defaults": vocabulary.defaults,
-        "causes": compiled.causes,
         "overlays": compiled.overlays,
         "validity": compiled.validity,
         "verified": compiled.verified,
@@ -67,7 +66,7 @@ def encode(compiled: Compiled) -> bytes:
         "always_ready": index.always_ready,
         "blocking": sorted(index.blocking),
         "refutable": sorted(index.refutable),
-        "concluding": index.concluding,
+        "concluded": sorted(index.concluded),
     }
     sections: dict[str, Any] = {
         "patterns": program.patterns,
@@ -76,6 +75,8 @@ def encode(compiled: Compiled) -> bytes:
         "alpha": {kind: _table(table) for kind, table in index.alpha.items()},
         "kinds": {name: _plain_kind(kind) for name, kind in vocabulary.kinds.items()},
         "owners": {name: list(owner) for name, owner in vocabulary.owners.items()},
+        "causes": compiled.causes,
+        "concluding": index.concluding,
         **catalogue,
     }
     return pack(head, sections)
@@ -100,7 +101,7 @@ def decode(content: bytes | mmap, start: int = 0) -> Compiled:
         ),
         catalogue,
         StoredMap(sections["diagnoses"], summary),
-        dict(head["causes"]),
+        StoredMap(sections["causes"], _same),
         tuple(map(dict, head["overlays"])),
         (after, until),
         str(head["verified"]),
@@ -238,6 +239,7 @@ def _index(head: Mapping[str, Any], sections: Mapping[str, StoredSection]) -> Ne
         StoredMap(sections["alpha"], _alpha),
         frozenset(head["blocking"]),
         frozenset(head["refutable"]),
-        dict(head["concluding"]),
+        StoredMap(sections["concluding"], _same),
         uses,
+        frozenset(head["concluded"]),
     )

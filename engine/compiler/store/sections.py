@@ -1,13 +1,15 @@
 """Sections of a file: JSON lines that are decoded when they are first needed, few of them in a run.
 
-The first line of a section holds the lengths of the others: a list, or an object by name.
+The first line of a list holds the lengths of the others. An object is divided into small buckets by
+name, since reading the table of thousands of names takes longer than a run needs them: the first
+line holds the number of names and the sizes of the buckets, the first of a bucket its names.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from mmap import mmap
 from typing import Any, TypeVar
 
@@ -15,6 +17,7 @@ from ....facts.records import cached_property
 
 T = TypeVar("T")
 Items = Sequence[Any] | Mapping[str, Any]
+_BUCKET = 16
 
 
 class StoredSection:
@@ -25,13 +28,16 @@ class StoredSection:
         self._start = start
         self._end = start + size
 
-    def ends(self) -> tuple[Any, Iterator[int]]:
-        """The first line, and where it and each of the others ends."""
-        end = self._content.find(b"\n", self._start, self._end)
-        end = self._end if end < 0 else end  # there are no others
-        lengths = json.loads(self._content[self._start : end])
-        sizes = lengths.values() if isinstance(lengths, dict) else lengths
-        return lengths, accumulate([size + 1 for size in sizes], initial=end + 1)
+    @cached_property
+    def head(self) -> tuple[Any, int]:
+        """The first line, and where the next one begins."""
+        return self.first(self._start, self._end)
+
+    def first(self, start: int, end: int) -> tuple[Any, int]:
+        """The plain data of the first of some lines, and where the next one begins."""
+        stop = self._content.find(b"\n", start, end)
+        stop = end if stop < 0 else stop  # there are no others
+        return json.loads(self._content[start:stop]), stop + 1
 
     def line(self, start: int, end: int) -> Any:
         """The plain data of a line."""
@@ -47,7 +53,8 @@ class StoredList(Sequence[T]):
 
     @cached_property
     def _ends(self) -> list[int]:
-        return list(self._section.ends()[1])
+        lengths, start = self._section.head
+        return list(accumulate([length + 1 for length in lengths], initial=start))
 
     @cached_property
     def _items(self) -> list[T | None]:
@@ -65,6 +72,10 @@ class StoredList(Sequence[T]):
         return item
 
 
+Place = tuple[int, int, int]
+"""The number of an item in a map, and where its line begins and ends."""
+
+
 class StoredMap(Mapping[str, T]):
     """The named items of a section, each decoded once."""
 
@@ -72,27 +83,48 @@ class StoredMap(Mapping[str, T]):
         self._section = section
         self._decode = decode
         self._items: dict[str, T] = {}
+        self._buckets: dict[int, dict[str, Place]] = {}
 
     @cached_property
-    def _spans(self) -> dict[str, tuple[int, int]]:
-        names, ends = self._section.ends()
-        return dict(zip(names, pairwise(ends), strict=True))
+    def _ends(self) -> list[int]:
+        (_, *sizes), start = self._section.head
+        return list(accumulate([size + 1 for size in sizes], initial=start))
+
+    def _bucket(self, number: int) -> dict[str, Place]:
+        """The names in a bucket."""
+        found = self._buckets.get(number)
+        if found is None:
+            names, start = self._section.first(self._ends[number], self._ends[number + 1] - 1)
+            found = {}
+            for name, (place, length) in names.items():
+                found[name] = place, start, start + length + 1
+                start += length + 1
+            self._buckets[number] = found
+        return found
 
     def __getitem__(self, name: str) -> T:
         try:
             return self._items[name]
         except KeyError:
-            item = self._items[name] = self._decode(self._section.line(*self._spans[name]))
+            _, start, end = self._bucket(_bucket_of(name, len(self._ends) - 1))[name]
+            item = self._items[name] = self._decode(self._section.line(start, end))
             return item
 
     def __contains__(self, name: object) -> bool:
-        return name in self._spans
+        return isinstance(name, str) and name in self._bucket(_bucket_of(name, len(self._ends) - 1))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._spans)
+        found: list[tuple[int, str]] = []
+        for number in range(len(self._ends) - 1):
+            found += ((place, name) for name, (place, _, _) in self._bucket(number).items())
+        return (name for _, name in sorted(found))
 
     def __len__(self) -> int:
-        return len(self._spans)
+        return int(self._section.head[0][0])
+
+
+def _bucket_of(name: str, buckets: int) -> int:
+    return sum(name.encode("utf-8", "surrogatepass")) % buckets
 
 
 def pack(head: Mapping[str, Any], sections: Mapping[str, Items]) -> bytes:
@@ -117,9 +149,21 @@ def unpack(content: bytes | mmap, start: int) -> tuple[dict[str, Any], dict[str,
 
 def _packed(items: Items) -> bytes:
     if isinstance(items, Mapping):
-        named = {name: _line(item) for name, item in items.items()}
-        table: Any = {name: len(line) for name, line in named.items()}
-        return b"\n".join([_line(table), *named.values()])
+        buckets: list[dict[str, tuple[int, bytes]]] = [
+            {} for _ in range(max(1, len(items) // _BUCKET))
+        ]
+        for number, (name, item) in enumerate(items.items()):
+            buckets[_bucket_of(name, len(buckets))][name] = number, _line(item)
+        texts = [
+            b"\n".join(
+                [
+                    _line({name: (number, len(line)) for name, (number, line) in named.items()}),
+                    *(line for _, line in named.values()),
+                ]
+            )
+            for named in buckets
+        ]
+        return b"\n".join([_line([len(items), *map(len, texts)]), *texts])
     lines = [_line(item) for item in items]
     return b"\n".join([_line([len(line) for line in lines]), *lines])
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from ....facts import Attribute, Fact, Location, Provenance
 from ....facts.records import cached_property
-from ..diagnoser import Consultation, Diagnoser
+from ..consultation import Consultation
+from ..diagnoser import Diagnoser
 from ..next_step.answers import choose, is_unsure, typed, wrong
 from ..next_step.plan import Option, Planner, with_targets
 from ..next_step.triage import UNKNOWN

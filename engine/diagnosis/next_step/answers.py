@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from ....facts import Attribute, ModelMedicError, Problem
+from ....facts.lazy_pattern import lazy
 
 _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
-_UNSURE = re.compile(
+_UNSURE = lazy(
     r"\?+|unknown|unsure|dunno|idk|n/?a"
     r"|(?:i )?(?:really |honestly |just )?(?:do not|don'?t|dunno|can'?t|cannot|could not|couldn'?t)"
     r"(?: really)? (?:know|say|tell|remember)(?: that| this| it| yet| either| now| for sure)?"

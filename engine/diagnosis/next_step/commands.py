@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....facts import Fact, Probe, Value, Vocabulary
+from ....facts.lazy_pattern import lazy
 from ....facts.records import cached_property
 from ...compiler.store.knowledge_base import KnowledgeBase
 from ..report import Diagnosis, NextStep, Report
@@ -15,7 +16,7 @@ from ..report import Diagnosis, NextStep, Report
 if TYPE_CHECKING:
     from .installable import Installations
 
-_MODULE_ENDS = re.compile(r"[a-z_]{0,40}\.py\b")
+_MODULE_ENDS = lazy(r"[a-z_]{0,40}\.py\b")
 _VARIABLE = r"\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*)"
 _PLAIN = r"[\w@%+=:,./ -]*"
 _NAME = r"[\w./:@+-]{1,80}"

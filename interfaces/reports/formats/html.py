@@ -13,6 +13,7 @@ from ..charts.graph import graph_svg
 from ..charts.layered import Arrow, Box, Graph
 from ..charts.selection import charts_of_report
 from ..derivation import Derivation, Premise, derivation
+from ..layout import prompt
 from ..page import markup, page_style, template
 from ..source_text import source_texts
 from ..unexplained import advice, decided, origin, place, way
@@ -56,7 +57,7 @@ def render(document: Redacted[Document], pictures: Sequence[Picture] = ()) -> st
     report, read, *_ = document.value
     view = view_of(report)
     evidence = [f"d-{d.id}" for d in view.causes]
-    page = template(_PAGE, *_WORDS, data_uri, picture)
+    page = template(_PAGE, *_WORDS, data_uri, picture, prompt)
     return page.render(
         report=report,
         read=read,

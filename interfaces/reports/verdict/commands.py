@@ -3,23 +3,22 @@ a command at hand."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ....engine.diagnosis.report import Diagnosis
+from ....facts.lazy_pattern import lazy
 from ....facts.records import NamedTuple
-from ..layout import Line, is_arguments, prompt
+from ..layout import Line, balanced, is_arguments, is_setting, prompt, quoted
 from .placeholders import in_words, replacements
+from .statements import statements
 from .words import brief, first_sentence
 
 WIDTH = 80
-ROOM = 76
-"""Columns of code below a verdict."""
 MAX_LINES = 6
 RIGHT_FORM = "Right form: "
 """Stands in a message before the repair of what it names."""
-_NAMES = re.compile(r"[a-z]{1,40}_[a-z_]{1,40}(?==|\()")
+_NAMES = lazy(r"[a-z]{1,40}_[a-z_]{1,40}(?==|\()")
 WHOLE = "# long: `-v` shows the whole command"
 DECIDES = "This decides: "
 """Stands in an action before what its outcomes mean."""
@@ -27,11 +26,10 @@ ACTION = 420
 """Characters of what to do: a step is given whole."""
 CHECK = 170
 """Characters on how to see that an action worked."""
-_OPEN = re.compile(r"[A-Z]{2}|\./|\.py\b|\.log\b")
+_OPEN = lazy(r"[A-Z]{2}|\./|\.py\b|\.log\b")
 """What may stand for something of the reader's."""
-_STRING = re.compile(r"'[^']{0,500}'|\"[^\"]{0,500}\"")
-_OPENS = re.compile(r"--?[A-Za-z]|&&$|\|\|?$")
-OURS = re.compile(
+_OPENS = lazy(r"--?[A-Za-z]|&&$|\|\|?$")
+OURS = lazy(
     r"(?<![`'\w.-])diagnose (?:probe [a-z-]{2,30}|inspect|watch|decode)\b"
     r"(?![`'-])(?! (?:-|[A-Z]{2}))"  # a command with more behind it is left as it stands
 )
@@ -53,7 +51,7 @@ def command_lines(line: Line, most: int = MAX_LINES) -> Iterator[Line]:
     else:
         yield Line(announced(text), line.indent - 2, "dim")
         rows = text.split("\n")
-        parts = [_Part(part) for row in rows for part in _statements(row)]
+        parts = [_Part(part) for row in rows for part in statements(row)]
         parts = _rows(text, room) if is_arguments(text) else parts
     shown = parts
     if len(parts) > most:  # a command is whole or not there: nobody can paste its beginning
@@ -66,6 +64,8 @@ def command_lines(line: Line, most: int = MAX_LINES) -> Iterator[Line]:
 
 def announced(code: str) -> str:
     """What stands above code and arguments."""
+    if is_setting(code):
+        return "In the configuration:"
     return "Add to the command:" if is_arguments(code) else "In Python, names as in your code:"
 
 
@@ -115,53 +115,6 @@ def corrected(form: str, d: Diagnosis) -> dict[str, str]:
     }
 
 
-def _statements(row: str) -> list[str]:
-    """A row of Python; one that is too long by its statements, and those inside of their outermost
-    parentheses."""
-    parts = row.split("; ") if len(row) > ROOM else [row]
-    parts = parts if all(_balanced(part) for part in parts) else [row]
-    return [line for part in parts for line in _call(part)]
-
-
-def _call(row: str) -> list[str]:
-    code, comment, said = row.partition("  # ")
-    if comment and len(row) > ROOM:
-        return [f"# {said}", *_call(code)]
-    begin, paren, rest = code.partition("(")
-    inside, end = _to_its_end(rest)
-    if len(row) <= ROOM or not paren or not end:
-        return [row]
-    lines = [""]
-    for argument in inside.split(", "):
-        joined = f"{lines[-1]}, {argument}" if lines[-1] else argument
-        if len(joined) + 5 > ROOM and _balanced(lines[-1]):
-            lines.append(argument)
-        else:
-            lines[-1] = joined
-    return [f"{begin}(", *(f"    {line}," for line in lines if line), end]
-
-
-def _to_its_end(text: str) -> tuple[str, str]:
-    """What stands inside of an open parenthesis, and the rest from its end on."""
-    depth = 1
-    for place, char in enumerate(text):
-        depth += (char in "([{") - (char in ")]}")
-        if not depth:
-            return text[:place], text[place:]
-    return text, ""
-
-
-def _balanced(part: str) -> bool:
-    bare = _STRING.sub("", part)  # a pattern in quotes may hold a single parenthesis
-    pairs = all(bare.count(a) == bare.count(b) for a, b in ("()", "[]", "{}"))
-    return pairs and _quoted(part)
-
-
-def _quoted(part: str) -> bool:
-    """Whether each quote that is opened is closed."""
-    return part.count("'") % 2 == 0 == part.count('"') % 2
-
-
 def _continued(command: str, room: int) -> list[str]:
     """A command in lines that a shell takes as one, broken before options and operators where that
     is enough."""
@@ -189,7 +142,7 @@ def _rows(text: str, room: int) -> list[_Part]:
     rows = text.split("\n")
     fitting: list[_Part] = []
     for row in rows:
-        if "<<" in row or not _quoted(row):
+        if "<<" in row or not quoted(row):
             return [_Part(each, begins=number == 0) for number, each in enumerate(rows)]
         if len(row) <= room:
             fitting.append(_Part(row, begins=True))
@@ -215,7 +168,7 @@ def _words(command: str) -> list[str]:
     """Split at spaces that are inside of no quotes and parentheses."""
     words: list[str] = []
     for part in command.split(" "):
-        if words and not _balanced(words[-1]):
+        if words and not balanced(words[-1]):
             words[-1] += f" {part}"
         else:
             words.append(part)

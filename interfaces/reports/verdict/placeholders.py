@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ....facts.lazy_pattern import lazy
 from ..layout import Line
 
 _MEANINGS = {
@@ -43,6 +44,27 @@ _MEANINGS = {
     "PORT": "the port number",
     "TASK": "your task",
     "OUTPUT": "a new folder",
+    "API_KEY": "your key from the console (it begins with tml-)",
+    "TOKEN": "your token",
+    "PROGRAM": "the command that prints your credential",
+    "RUN_ID": "the id of your training run (`tinker run list`)",
+    "SESSION_ID": "the id in the line 'ServiceClient initialized for session' of your log",
+    "PROJECT_ID": "the id of your project",
+    "DATA_DIR": "the data folder that the command was given",
+    "NEW_REPO": "user/name of a repository that is new",
+    "COMMAND": "the command that you called",
+    "SUBCOMMAND": "what stood behind it",
+    "DETAIL": "the text behind 'detail'",
+    "ERROR_TEXT": "the error that is quoted",
+    "DATASET": "the name of the data set",
+    "RECIPE": "the module of your recipe",
+    "HOST": "the host of the database",
+    "VERSION": "the version that has the name",
+    "VLLM_NEURON": "the folder of your clone of vllm-neuron",
+    "LOGITS_FILE": "the file of the raw logits",
+    "NEFF_FILE": "the file of the compiled model (model.neff)",
+    "STAGE_LOG": "the file with the output of Stage 2",
+    "SERVER_LOG": "the file with the output of the server",
     "RIGHT_ANSWER": "a text that is right",
     "WRONG_ANSWER": "one that is wrong",
     "./adapter": "the folder of your adapter",
@@ -52,18 +74,20 @@ _MEANINGS = {
     "job.log": "the output of your job",
     "server.log": "the output of your server",
 }
-_WORD = re.compile(
+_WORD = lazy(
     r"(?<![\w${/.-])(?:(?:\./[a-z]{2,20}|[a-z]{2,20}\.(?:py|log))(?![\w=/.-])"
     r"|[A-Z][A-Z_]{1,30}(?![\w=.-]))"
 )
 
 
-_IN_PATHS = re.compile(r"patch_COMPONENT\b")
-_COMPONENT = re.compile(r"(?<![\w$])(?:the )?COMPONENT\b")
+_IN_PATHS = lazy(r"patch_COMPONENT\b")
+_COMPONENT = lazy(r"(?<![\w$])(?:the )?COMPONENT\b")
 
 
 def in_words(text: str) -> str:
     """What to do or to check, where no fact names the component."""
+    if "COMPONENT" not in text:
+        return text
     return _COMPONENT.sub("the component", _IN_PATHS.sub("patch_<component>", text))
 
 
@@ -78,30 +102,47 @@ def replacements(command: str, told: str) -> str:
 
 
 MOST = 2
-_TERMS = {
-    r"R(?:-ratio)?(?: p95)?": (
+_TERMS = (
+    (
+        "R",
+        r"R(?:-ratio)?(?: p95)?",
         r"BF16 rounding|rounding alone",
         "R (R-ratio) is the error of the port over that of BF16 rounding alone; about 1 is "
         "normal, 1.2 and more fails.",
     ),
-    r"KL(?: divergence)?(?: p95)?": (
+    (
+        "KL",
+        r"KL(?: divergence)?(?: p95)?",
         r"probabilit|normal|calibrated|0\.01|is high",
         "KL is how far two distributions of the next token are apart; 0 is equal.",
     ),
-    r"TP \d{1,3}|TP degree": (r"tensor.parallel", "TP n is tensor parallelism over n ranks."),
-    r"HBM": (r"memory", "HBM is the memory of the device."),
-    r"GIL": (r"interpreter lock", "GIL is the lock that lets one Python thread run at a time."),
-    r"ECC": (r"memory", "ECC is the error correction of the memory."),
-    r"p95": (r"percentile|95", "p95 is the value that 95 % of the tokens stay below."),
-}
-_COMPILED = [
-    (re.compile(rf"(?<![\w$/.-]){term}(?![\w/-])"), re.compile(said), text)
-    for term, (said, text) in _TERMS.items()
-]
+    (
+        "TP",
+        r"TP \d{1,3}|TP degree",
+        r"tensor.parallel",
+        "TP n is tensor parallelism over n ranks.",
+    ),
+    ("HBM", r"HBM", r"memory", "HBM is the memory of the device."),
+    (
+        "GIL",
+        r"GIL",
+        r"interpreter lock",
+        "GIL is the lock that lets one Python thread run at a time.",
+    ),
+    ("ECC", r"ECC", r"memory", "ECC is the error correction of the memory."),
+    ("p95", r"p95", r"percentile|95", "p95 is the value that 95 % of the tokens stay below."),
+)
+"""What each term holds, how it looks, what says what it means, and its meaning."""
 
 
 def glossary_lines(told: str) -> Iterator[Line]:
     """A line with what a text uses and does not explain; the first two."""
-    texts = [text for term, said, text in _COMPILED if term.search(told) and not said.search(told)]
+    texts = [
+        text
+        for held, term, said, text in _TERMS
+        if held in told
+        and re.search(rf"(?<![\w$/.-]){term}(?![\w/-])", told)
+        and not re.search(said, told)
+    ]
     if texts:
         yield Line(" ".join(texts[:MOST]), style="dim", mark="Terms: ")

@@ -5,16 +5,15 @@ What is wrong, why, where, what to do, what was ruled out; the derivations stand
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from ....engine.diagnosis.report import SEVERITIES, Diagnosis, NextStep, Report
+from ....facts.lazy_pattern import lazy
 from ..formats.text import overlay_lines, problem_lines, severity_style
 from ..layout import Line, counted
 from ..safe_text import one_line
 from ..similar import similar_lines
-from ..unexplained import advice, origin, place
+from ..unexplained import origin, place
 from ..view import NEXT, NO_FACTS, ReportView, accepted_text, view_of
 from .commands import (
     DECIDES,
@@ -24,41 +23,35 @@ from .commands import (
     action_lines,
     command_lines,
     corrected,
-    shell_command,
 )
-from .placeholders import glossary_lines, replacements
+from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, step_command
+from .placeholders import glossary_lines
+from .unproven import without_cause
 from .words import (
     brief,
     effects,
     known_from,
     listed,
-    looked_at,
+    new,
     places,
     reasons,
     rivals,
+    same_evidence,
     seen,
+    titles,
 )
 
-MAX_CAUSES = 3
 MAX_REASONS = 2
 MAX_PROBLEMS = 3
-MAX_STEPS = 2
 MAX_COMMAND = 160
 """Characters of a command that is given once more, below the verdict."""
-LEADS = "Leads (weaker): "
 SYMPTOM = "symptom, cause open"
 """Stands for the confidence of what was observed while its cause is open."""
 TO_DECIDE = "; the step below tells"
 """Stands behind the confidence of a cause whose first step is to find out."""
-STILL_WRONG = (
-    "`diagnose inspect FOLDER` reads the folder of a run, `diagnose decode -` an error "
-    "message, and `diagnose` asks."
-)
-"""Follows where nothing was found."""
 CONFLICT = "Not settled: other facts speak against it (`-v` says which); decide first."
-PACKET = 600
-"""Characters of the list of what to hand over: the reader needs every item."""
-_PLACEHOLDER = re.compile(r"(?<!\$)\b[A-Z][A-Z_]+\b")
+SAME = "Seen in the same facts as one above: settle that one, then look again."
+_PLACEHOLDER = lazy(r"(?<!\$)\b[A-Z][A-Z_]+\b")
 _BEGUN = ""
 """Stands among what was said for the first thing to do."""
 
@@ -96,16 +89,16 @@ def verdict_parts(view: ReportView) -> Iterator[Line]:
         if number or len(causes) > 1:
             yield Line()
         yield from _cause(cause, view, number if len(causes) > 1 else None, said)
-    yield from _titles("Also: ", causes[MAX_CAUSES:])
+    yield from titles("Also: ", causes[MAX_CAUSES:])
     if causes:
         if view.port:
             from .stages import stage_after
 
             yield from stage_after(view.port, command=len(causes) == 1 and not _commands(causes[0]))
         if not _undecided(view):
-            yield from _titles(LEADS, view.leads)
+            yield from titles(LEADS, view.leads)
     else:
-        yield from _without_cause(view)
+        yield from without_cause(view)
     yield from _rest(view)
 
 
@@ -116,13 +109,13 @@ def _cause(d: Diagnosis, view: ReportView, number: int | None, said: set[str]) -
     is_open = not number and d.kind == "symptom" and bool(view.leads) and _undecided(view)
     sure = _sure(d, view)
     yield Line(f"{d.headline}  ({sure})", mark=f"[{d.severity}] ", style=severity_style(d))
-    told: list[str] = []
-    form = ""
-    for reason in _new(reasons(d)[: MAX_REASONS if alone else 1], said):
-        reason, _, right = reason.partition(RIGHT_FORM)
-        form = form or right
-        told.append(brief(reason))
-        yield Line(told[-1], 2)
+    fresh = new(reasons(d, view)[: MAX_REASONS if alone else 1], said)
+    if number and not fresh and same_evidence(d, view.causes[:number], view):
+        yield Line(SAME, 2)
+        return
+    told, form = _parted(fresh)
+    for reason in told:
+        yield Line(reason, 2)
     where = places(d, view)
     if alone and (quote := seen(d, view, (d.headline, where, *told))):
         yield Line(quote, 2, mark="Seen: ")
@@ -149,6 +142,17 @@ def _cause(d: Diagnosis, view: ReportView, number: int | None, said: set[str]) -
     if d.packet and alone:
         yield Line(listed(d.packet, PACKET), 2, mark="To hand over: ")
     said.update([_BEGUN] if left else [])
+
+
+def _parted(found: Sequence[str]) -> tuple[list[str], str]:
+    """Reasons as they are told, and the right form that one of them names."""
+    told: list[str] = []
+    form = ""
+    for reason in found:
+        why, _, right = reason.partition(RIGHT_FORM)
+        form = form or right
+        told += [brief(why)] if why else []
+    return told, form
 
 
 def _sure(d: Diagnosis, view: ReportView) -> str:
@@ -183,13 +187,6 @@ def _accounts(d: Diagnosis, view: ReportView, explained: Sequence[str]) -> str:
     return f"{explains} your words: " if explained[0].startswith('"') else f"{explains}: "
 
 
-def _new(texts: Sequence[str], said: set[str]) -> list[str]:
-    """The texts that were not said before; the first one counts as said from now on."""
-    new = [text for text in texts if text not in said]
-    said.update(new[:1])
-    return new
-
-
 def _undecided(view: ReportView) -> bool:
     """Whether no more is known than symptoms."""
     return all(d.kind == "symptom" for d in view.causes)
@@ -201,16 +198,9 @@ def _deciding(view: ReportView) -> Iterator[Line]:
     perhaps = f"; perhaps: {'; or: '.join(one_line(d.title) for d in leads[:2])}" if leads else ""
     yield Line(f"not decided yet{perhaps}.", 2, mark="Cause: ")
     if step := _decider(view):
-        yield Line(_asked(step), 2, mark="This decides: ")
+        yield Line(asked(step), 2, mark="This decides: ")
         if step.command:
-            yield from _step_command(step)
-
-
-def _step_command(step: NextStep) -> Iterator[Line]:
-    """The command of a step, and what to put into it."""
-    yield shell_command(step.command)
-    if replaced := replacements(step.command, step.text):
-        yield Line(replaced, 2, mark="Replace: ")
+            yield from step_command(step)
 
 
 def _decider(view: ReportView) -> NextStep | None:
@@ -225,68 +215,6 @@ def _decider(view: ReportView) -> NextStep | None:
     )
 
 
-def _asked(step: NextStep) -> str:
-    if step.type != "question":
-        return brief(step.text)
-    choices = f" ({' / '.join(step.choices)})" if step.choices else ""
-    return f"{step.text}{choices}"
-
-
-def _without_cause(view: ReportView) -> Iterator[Line]:
-    """Nothing is proven: what is likely, and what would tell."""
-    said: set[str] = set()
-    for lead in view.leads[:MAX_CAUSES]:
-        yield Line(lead.headline, 2, "warning", mark=f"[{lead.severity}, possible] ")
-        yield from (Line(brief(reason), 4) for reason in _new(reasons(lead)[:1], said))
-    yield from _titles(LEADS, view.leads[MAX_CAUSES:])
-    told = [d.id for d in _with_steps(view)]
-    fine = [d for d in view.fine if d.id not in told and not d.title.startswith(NEXT)]
-    yield from _titles("Fine: ", fine, "good")
-    yield from _all_right(view)
-    steps = [step for step in view.report.next if step.type != "action"] if _is_open(view) else []
-    for number, step in enumerate(steps[:MAX_STEPS]):
-        yield Line(_asked(step), mark="Next: " if number == 0 else "Or:   ")
-        if step.command:
-            yield from _step_command(step)
-    if not steps and not view.leads:
-        yield from _looked(view)
-    if not steps and view.leads:
-        yield from (
-            line._replace(indent=max(0, line.indent - 2))
-            for line in action_lines(view.leads[0].actions, "Try first: ", where="")
-        )
-
-
-def _looked(view: ReportView) -> Iterator[Line]:
-    """What "no problem" rests on, and what would tell more: it is no certificate of health."""
-    if not view.report.facts or (view.port and view.port.next) or _with_steps(view):
-        return
-    if view.report.unexplained:
-        if told := advice(view.report.unexplained):
-            yield Line(told, mark="Next: ")
-        return
-    yield Line(f"{looked_at(view)}.", mark="Looked at: ")
-    yield Line(STILL_WRONG, mark="Still wrong? ")
-
-
-def _with_steps(view: ReportView) -> list[Diagnosis]:
-    """What is fine and told with what to do."""
-    told = view.port.next.finding if view.port and view.port.next else ""
-    failed = view.port and any(row.alarming for row in view.port.rows)
-    found = [d for d in view.fine if d.actions and d.id != told][::-1][:MAX_STEPS]
-    return [d for d in found if d.title.startswith(NEXT) or failed or _is_open(view)]
-
-
-def _all_right(view: ReportView) -> Iterator[Line]:
-    """What is no fault and still calls for something, such as the next stage of a port."""
-    for d in _with_steps(view):
-        step = d.title.startswith(NEXT)
-        yield Line(d.title.removeprefix(NEXT), 0, "good", mark=NEXT if step else "No fault: ")
-        if not step:
-            yield Line(brief(reasons(d)[0]), 2)
-        yield from action_lines(d.actions, where="")
-
-
 def proposed_commands(report: Report) -> Iterator[tuple[str, str]]:
     """The first commands of the verdict, each with what it is for; where it has no more than
     symptoms, those of the plan too."""
@@ -294,14 +222,8 @@ def proposed_commands(report: Report) -> Iterator[tuple[str, str]]:
     for d in view.causes[:MAX_CAUSES]:
         for action in d.actions[:1]:
             yield str(action.get("command", "")), str(action["do"])
-    if _is_open(view) and _undecided(view):
+    if is_open(view) and _undecided(view):
         yield from ((step.command, step.text) for step in report.next[:MAX_STEPS])
-
-
-def _is_open(view: ReportView) -> bool:
-    """Whether anything calls for a cause: nobody asks a sound run for more."""
-    complaint = any(fact.kind == "symptom" for _, fact, derived in view.report.facts if not derived)
-    return bool(complaint or view.leads or view.report.unexplained)
 
 
 def _rest(view: ReportView) -> Iterator[Line]:
@@ -321,14 +243,8 @@ def _rest(view: ReportView) -> Iterator[Line]:
     yield from problem_lines(report.notes[:MAX_PROBLEMS])
     for d in view.accepted:
         yield Line(brief(f"{d.title}: {accepted_text(d)}"), style="dim", mark="Accepted: ")
-    yield from _titles("Ruled out: ", rivals(view))
+    yield from titles("Ruled out: ", rivals(view))
     yield from overlay_lines(report)
-
-
-def _titles(mark: str, found: Iterable[Any], style: str = "") -> Iterator[Line]:
-    titles = [one_line(each.title) for each in found]
-    if titles:
-        yield Line(listed(titles), style=style, mark=mark)
 
 
 def _close(view: ReportView, command: str) -> Iterator[Line]:

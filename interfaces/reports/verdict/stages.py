@@ -25,7 +25,8 @@ def stage_lines(port: Port, view: ReportView) -> Iterator[Line]:
     if view.causes:
         yield from _unnamed_failures(port, view)
     elif port.next:
-        yield from next_stage_lines(port.next)
+        for line in next_stage_lines(port.next):  # an id is a word of the engine
+            yield line._replace(text=line.text.removesuffix(f"  ({port.next.finding})"))
 
 
 def _states(port: Port) -> Iterator[str]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from ....engine.diagnosis.report import SEVERITIES, Diagnosis, RuledOut
 from ....facts import Fact
+from ....facts.lazy_pattern import lazy
+from ..layout import Line, counted
 from ..safe_text import one_line
 from ..view import ReportView, leaves
 
@@ -26,15 +29,21 @@ QUOTE = 70
 """Characters of a complaint in the words of whoever made it."""
 SEEN = 130
 """Characters of a line of the evidence."""
+MEANING = 80
+"""Characters of a meaning that may stand in a sentence."""
 MIN_NEWS = 2
 """Words that a line of the evidence has and the reasons lack."""
 _QUOTED = ("text", "snippet", "detail")
+_NAMING = ("name", "component", "package", "pod", "path", "file")
+"""Attributes that name what a fact is about, and need no label."""
+REPORTED = "your report in words; nothing was measured"
 _STEM = 5
-_WORD = re.compile(r"[a-z0-9_]+")
-_NUMERAL = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)?(?![\d.]*\.\d|\w)")
-_ANSWERED = re.compile(r"\? [^?]+$")
-_SENTENCES = re.compile(r"(?<=[a-z0-9)\]%\"'][.])\s+(?=[A-Z`'\"])")
-_LIBRARY = re.compile(
+_WORD = lazy(r"[a-z0-9_]+")
+_NUMERAL = lazy(r"(?<![\w.])\d+(?:[.,]\d+)?(?![\d.]*\.\d|\w)")
+_PLURAL = lazy(r"\b(\d{1,9}) (\w{2,30})\(s\)")
+_ANSWERED = lazy(r"\? [^?]+$")
+_SENTENCES = lazy(r"(?<=[a-z0-9)\]%\"'][.])\s+(?=[A-Z`'\"])")
+_LIBRARY = lazy(
     r"(?:.{0,400}/)?(?:site-packages|dist-packages|lib/python\d(?:\.\d{1,2})?)/"
     r"|(?:tinker|tinker_cookbook|transformers|torch|pydantic|peft|datasets|vllm|sglang|"
     r"neuronx_distributed|neuronx_distributed_inference|torch_neuronx|torch_xla|huggingface_hub)/"
@@ -43,22 +52,44 @@ _RESTING = ("selecting", "idle", "polling", "waiting-result")
 _FOUND_OUT = ("root-cause", "user-code")
 
 
-def reasons(d: Diagnosis) -> list[str]:
+def reasons(d: Diagnosis, view: ReportView) -> list[str]:
     """Why, the one with a measured number first: what the rules say of these facts, and in a
     sentence what it is. What says little more than title and earlier reasons is left out."""
-    messages = dict.fromkeys(step.get("message", "") for step in d.explanation["how"])
+    messages: dict[str, None] = {}
+    for step in d.explanation["how"]:
+        messages[_in_plain_words(step.get("message", ""), view)] = None
     said = [each for each in messages if each and not _ANSWERED.search(each)]
     said.sort(key=lambda each: not _numbers(each))
     found: list[str] = []
     known = _stems(d.headline)
     for reason in [*said[:1], first_sentence(d.gist), *said[1:]]:
         new = _stems(reason) - known
-        measures = reason in said and bool(_numbers(reason) - _numbers(" ".join(found)))
+        measures = reason in said and bool(
+            _numbers(reason) - _numbers(" ".join([d.headline, *found]))
+        )
         share = NEWS if len(found) < MAX_WORDS or measures else NEWS_AT_LAST
         if (measures and not found) or len(new) > share * len(_stems(reason)):
             found.append(reason)
             known |= new
-    return found or [*said[:1], d.gist][:1]
+    if found:
+        return found
+    first = [*said[:1], d.gist][0]
+    repeats = d.headline.lower() in first.lower() or not _stems(first) - known
+    return [first] if _numbers(first) - _numbers(d.headline) or not repeats else []
+
+
+def _in_plain_words(message: str, view: ReportView) -> str:
+    """A message in which listed values stand as what they mean, ``shard(s)`` as one or several, and
+    two places in one pair of parentheses."""
+    text = _PLURAL.sub(lambda m: counted(int(m[1]), m[2]), message.replace(") (", "; "))
+    for key, meaning in view.report.meanings.items():
+        value = key.partition("=")[2]
+        if "-" in value and value in text:
+            if len(meaning) <= MEANING:
+                text = text.replace(f"({value})", f"({meaning})")
+            word = rf"(?<![\w./-]){re.escape(value)}(?![\w/-]|\.\w)"
+            text = re.sub(word, value.replace("-", " "), text)
+    return text
 
 
 def _stems(text: str) -> set[str]:
@@ -93,6 +124,20 @@ def listed(names: Iterable[str], limit: int = LIST) -> str:
             return f"{'; '.join(shown)}; and {len(every) - len(shown)} more"
         shown.append(name)
     return "; ".join(shown)
+
+
+def titles(mark: str, found: Iterable[Any], style: str = "") -> Iterator[Line]:
+    """Titles on a line, if there are any."""
+    every = [one_line(each.title) for each in found]
+    if every:
+        yield Line(listed(every), style=style, mark=mark)
+
+
+def new(texts: Sequence[str], said: set[str]) -> list[str]:
+    """The texts that were not said before; the first one counts as said from now on."""
+    new = [text for text in texts if text not in said]
+    said.update(new[:1])
+    return new
 
 
 def places(d: Diagnosis, view: ReportView) -> str:
@@ -169,6 +214,12 @@ def _quoted(title: str, complaint: Fact) -> str:
     return f'"{said}"' if said and len(said) <= QUOTE else title
 
 
+def same_evidence(d: Diagnosis, others: Sequence[Diagnosis], view: ReportView) -> bool:
+    """Whether a finding rests on nothing but the facts of one of the others."""
+    own = _evidence(d, view).keys()
+    return any(own <= _evidence(other, view).keys() for other in others)
+
+
 def _evidence(d: Diagnosis, view: ReportView) -> dict[str, None]:
     """The facts at the bottom of its derivation, each once."""
     return dict.fromkeys(f for step in d.explanation["how"] for f in leaves(step, view.facts))
@@ -192,7 +243,7 @@ def seen(d: Diagnosis, view: ReportView, shown: Iterable[str]) -> str:
 
 def known_from(d: Diagnosis, view: ReportView, told: Iterable[str]) -> str:
     """On what a finding rests of which nothing is quoted: an answer, a report in words, or the
-    values of a fact. Nothing where the reasons measure something."""
+    values of a fact. Nothing where the reasons measure something, or say it."""
     said = " ".join(told)
     if _numbers(said) or "reported" in said:
         return ""
@@ -202,28 +253,60 @@ def known_from(d: Diagnosis, view: ReportView, told: Iterable[str]) -> str:
     own = _evidence(d, view)
     facts = [f for name, f, derived in view.report.facts if name in own and not derived]
     facts.sort(key=lambda fact: fact.kind == "symptom")
-    found = _in_words(facts[0]) if facts else ""
-    news = _stems(found) - _stems(f"{said} {d.headline}")
-    return found if len(news) >= MIN_NEWS else ""
+    if not facts:
+        return ""
+    news = _stems(_values_of(facts[0], view)) - _stems(f"{said} {d.headline}")
+    if len(news) >= MIN_NEWS:
+        return _in_words(facts[0], view)
+    return REPORTED if facts[0].kind == "symptom" else ""
 
 
-def _in_words(fact: Fact) -> str:
-    """A fact without brackets: ``logit comparison, first failing 0``."""
+def _values_of(fact: Fact, view: ReportView) -> str:
+    """What a fact says beyond the names of its attributes: those are words of the engine."""
+    values = ((name, value) for name, value in fact.values if not isinstance(value, bool))
+    return " ".join(_meaning(fact, name, view) or str(value) for name, value in values)
+
+
+def _meaning(fact: Fact, name: str, view: ReportView) -> str:
+    """What a value stands for, where it is one of a list."""
+    return view.report.meanings.get(f"{fact.kind}.{name}={fact.get(name)}", "")
+
+
+def _in_words(fact: Fact, view: ReportView) -> str:
+    """A fact without brackets: ``package vllm-neuron, importable: no, version 0.24.0``."""
     if fact.kind == "symptom":
-        return f"what was reported: {str(fact.get('name')).replace('-', ' ')}"
-    if fact.kind == "answer":
-        return f"your answer: {one_line(str(fact.get('value')))}"
+        return brief(f"what was reported: {_meaning(fact, 'name', view)}", SEEN)
+    if fact.kind == "answer":  # where the rule does not quote it, it has a name alone
+        return ""
     if text := fact.get("text"):
-        return brief(one_line(" ".join(str(text).split())), SEEN)
-    values = (
-        f"{name.replace('_', ' ')} {_plainly(value)}".removeprefix(f"{fact.kind.split('_')[-1]} ")
-        for name, value in fact.values
+        raised = f"{one_line(str(fact.get('exception')))}: " if fact.get("exception") else ""
+        return brief(raised + one_line(" ".join(str(text).split())), SEEN)
+    names = [name for name in _NAMING if fact.get(name)][:1]
+    named = [one_line(str(fact.get(name))) for name in names if not _meaning(fact, name, view)]
+    others = ((n, v) for n, v in fact.values if n != "present" or v is False)
+    rest = [n for n, _ in others if n not in names or _meaning(fact, n, view)]
+    values = ", ".join(
+        _meaning(fact, name, view) or _plainly(name, fact.get(name)) for name in rest
     )
-    return brief(f"{fact.kind.replace('_', ' ')}: {', '.join(values)}", SEEN)
+    if not named and rest[:1] and (meant := _meaning(fact, rest[0], view)):
+        if rest[1:] == ["present"]:
+            return brief(f"looked for and not found: {meant}")
+        if rest[1:] == ["ok"]:
+            return brief(f"{meant}: {'yes' if fact.get('ok') else 'no'}")
+        if len(rest) == 1:
+            return brief(meant)
+    head = " ".join([fact.kind.replace("_", " "), *named])
+    return brief(f"{head}{', ' if named else ': '}{values}" if values else head, SENTENCE)
 
 
-def _plainly(value: object) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else one_line(str(value))
+def _plainly(name: str, value: object) -> str:
+    """An attribute and its value: ``importable: no``, ``silent for 60 s``."""
+    label = name.replace("_", " ").removeprefix("is ")
+    if isinstance(value, bool):
+        return f"{label}: {'yes' if value else 'no'}"
+    if label.endswith(" s") and isinstance(value, int | float):
+        return f"{label[:-2]} for {value:g} s"
+    return f"{label} {one_line(str(value))}"
 
 
 def looked_at(view: ReportView) -> str:
@@ -233,8 +316,7 @@ def looked_at(view: ReportView) -> str:
         if not derived:
             counts[fact.kind] = counts.get(fact.kind, 0) + 1
     kinds = sorted(counts, key=lambda kind: (-counts[kind], kind))
-    shown = [f"{kind.replace('_', ' ')} ({counts[kind]})" for kind in kinds]
-    return listed(shown)
+    return listed(f"{kind.replace('_', ' ')} ({counts[kind]})" for kind in kinds)
 
 
 def rivals(view: ReportView) -> Sequence[RuledOut]:
@@ -246,6 +328,8 @@ def rivals(view: ReportView) -> Sequence[RuledOut]:
     ids = {d.id for d in found}
     out = [r for r in view.report.ruled_out if r.kind in ("", *_FOUND_OUT) and r.id not in ids]
     rival = [r for r in out if symptoms.intersection(r.explains)]
+    if not (view.causes or view.leads or view.fine):
+        rival = out  # it is all that was found out
     rival.sort(key=lambda r: (-len(symptoms.intersection(r.explains)), r.id))
     first: dict[str, RuledOut] = {}
     for r in rival:  # those of one area say much the same

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from .cache_scales import CACHE_FINDERS
 from .embedding_rows import EMBEDDING_FINDERS
 from .experts import EXPERT_FINDERS
+from .functions_read import FUNCTION_FINDERS
 from .given import Finder
+from .key_counts import COUNT_FINDERS
 from .masks import MASK_FINDERS
 from .other_weights import OTHER_WEIGHTS
 from .part_inputs import PART_INPUTS
 from .parts import PARTS
 from .rotary_table import TABLE_FINDERS
+from .routing_read import ROUTING_FINDERS
 from .row_orders import ROW_FINDERS
 from .vectors import VECTOR_FINDERS
 
@@ -23,4 +27,8 @@ FINDERS: dict[str, Finder] = {
     **TABLE_FINDERS,
     **EXPERT_FINDERS,
     **VECTOR_FINDERS,
+    **FUNCTION_FINDERS,
+    **ROUTING_FINDERS,
+    **COUNT_FINDERS,
+    **CACHE_FINDERS,
 }

@@ -158,6 +158,8 @@ def _cache(
     q, k, v = own.q, own.k, own.v
     if how == "edited":
         return q, at(spec, "k.cached", k), at(spec, "v.cached", v)
+    if how == "scaled":
+        return q, k * spec["cached_scales"][0], v * spec["cached_scales"][1]
     if how in ("unturned", "unnormed"):
         return q, own.plain_k, v
     if how == "turned-late":  # all by the position of the query
@@ -173,7 +175,7 @@ def _cache(
 
 
 def _heads(spec: Spec, weights: Weights, x: Any, part: str, memory: Remembered | None) -> Any:
-    found = linear(weights, part, at(spec, f"{part}.x", x), memory)
+    found = at(spec, f"{part}.given", linear(weights, part, at(spec, f"{part}.x", x), memory))
     if clip := spec.get("clip"):
         found = found.clip(-clip, clip)
     if spec.get("qk_norm") == "all" and part in spec.get("qk_norm_only", "qk"):

@@ -44,6 +44,8 @@ def normalise(spec: Spec, weights: Weights, part: str, x: Any) -> Any:
         if spec.get("norm_twice"):
             found = _weighted(_over(spec, found), weight, None)
     bias = weights.get(f"{part}.bias")
+    if bias is not None and spec.get("norm_bias_as") == "before-weight" and weight is not None:
+        bias = bias * weight
     return found if bias is None else found + bias
 
 
@@ -65,8 +67,20 @@ def _over(spec: Spec, x: Any) -> Any:
     """Normalised over the channels, or over what a port takes for them."""
     if width := spec.get("norm_width"):
         return _plain(spec, x.reshape(*x.shape[:-1], -1, int(width)), -1).reshape(x.shape)
+    if axes := spec.get("norm_axes"):
+        return _by_calls(spec, x, axes)
     also = spec.get("norm_also")
     return _plain(spec, x, -1 if also is None else (int(also), -1))
+
+
+def _by_calls(spec: Spec, x: Any, axes: str) -> Any:
+    """Normalised over other axes (``b`` rows of the batch, ``p`` positions, ``c`` channels): of the
+    prompt, and of each decoded token, which are computed one after another."""
+    over = tuple("bpc".index(letter) for letter in axes)
+    count = x.shape[1]
+    start = min(int(spec.get("decode_from") or count), count)
+    calls = [slice(0, start), *(slice(at, at + 1) for at in range(start, count))]
+    return np.concatenate([_plain(spec, x[:, call], over) for call in calls], axis=1)
 
 
 def _plain(spec: Spec, x: Any, axes: Any) -> Any:
@@ -144,8 +158,10 @@ _CAPS: dict[str, Callable[[Any, Any, Any], Any]] = {
 }
 
 
-def activate(name: str, x: Any) -> Any:
-    """An activation by its name."""
+def activate(name: Any, x: Any) -> Any:
+    """An activation by its name; or a function that was read off."""
+    if callable(name):
+        return name(x)
     if name == "gelu":
         return 0.5 * x * (1 + erf(x / math.sqrt(2)))
     return (_MORE.get(name) or ACTIVATIONS[name])(x)

@@ -65,6 +65,9 @@ def _limited(of: str, gate: Any, up: Any, limit: float) -> tuple[Any, Any]:
 
 def route(spec: Spec, weights: Weights, x: Any) -> tuple[Any, Any]:
     """Of each row of ``x`` the numbers and the weights of its experts."""
+    if (given := spec.get("shares_given")) is not None:
+        order, shares = given
+        return order, shares
     x = _input(spec, "router", x)
     logits = at(spec, "router.logits", linear(weights, "router", at(spec, "router.x", x)))
     if temperature := spec.get("router_scale"):
@@ -159,6 +162,8 @@ def moe(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
             found[row] += _expert(spec, weights, expert, inside[row] * share)
         else:
             found[row] += expert_output(spec, weights, expert, inside, row, memory) * share
+    if (order := spec.get("routed_order")) is not None:
+        found = found[order]
     found = at(spec, "routed", found)
     if "shared.down.weight" in weights and not spec.get("no_shared"):
         given = _input(spec, "shared", rows)

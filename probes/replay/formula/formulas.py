@@ -41,11 +41,19 @@ def _scaled(formula: Formula) -> Formula:
     return scaled
 
 
+def _norm(spec: Mapping[str, Any], weights: Mapping[str, Any], x: Any) -> Any:
+    found = normalise(spec, weights, "own", x)
+    if (factors := spec.get("out_factors")) is None:  # of each token, behind the division
+        return found
+    bias = weights.get("own.bias", np.float32(0))
+    return (found - bias) * factors + bias
+
+
 FORMULAS: dict[str, Formula] = {
     "linear": _linear,
     "embedding": _embedding,
     "rotary": _rotary,
-    "norm": _scaled(lambda spec, weights, given: normalise(spec, weights, "own", given["x"])),
+    "norm": _scaled(lambda spec, weights, given: _norm(spec, weights, given["x"])),
     "activation": _scaled(lambda spec, weights, given: activate(spec["act"], given["x"])),
     "attention": _scaled(attention),
     "mlp": _scaled(mlp),
@@ -56,5 +64,8 @@ FORMULAS: dict[str, Formula] = {
 
 
 def _capped(spec: Mapping[str, Any], x: Any) -> Any:
-    found = capped(spec, at(spec, "x", x), "logit_cap", np.float32(spec.get("of_x", 1)))
-    return at(spec, "out", found)
+    x = at(spec, "x", x)
+    if (through := spec.get("logit_map")) is not None:
+        return through(x)
+    found = capped(spec, x, "logit_cap", np.float32(spec.get("of_x", 1)))
+    return at(spec, "out", found * np.float32(spec.get("out_scale", 1)))

@@ -107,9 +107,9 @@ def angles(spec: Spec, positions: Any) -> tuple[Any, Any]:
     turned = positions[..., None] * rates
     if spec.get("angles_format"):  # the product is rounded, as of positions in low precision
         turned = through(turned.astype(np.float32), spec["angles_format"]).astype(np.float64)
-    return (np.cos(turned) * factor).astype(np.float32), (np.sin(turned) * factor).astype(
-        np.float32
-    )
+    cos = np.cos(turned) * (factor * float(spec.get("cos_scale", 1)))
+    sin = np.sin(turned) * (factor * float(spec.get("sin_scale", 1)))
+    return cos.astype(np.float32), sin.astype(np.float32)
 
 
 def rotate(x: Any, cos: Any, sin: Any, spec: Spec) -> Any:

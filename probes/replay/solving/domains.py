@@ -23,7 +23,7 @@ def domains(value: Value, wanted: str, failing: Any) -> Iterator[Domain]:
         shape[at] = count
         for words, mask in _of(letter, count, value.spec.get("decode_from")):
             if mask.any() and not mask.all():
-                yield f"{_NAMES[letter]} {words}", mask.reshape(shape)
+                yield f"{NAMES[letter]} {words}", mask.reshape(shape)
     if "f" in wanted and failing is not None and value.axes[:1] == "n":
         if failing.size == len(value.array):
             yield "the positions that fail", failing.reshape(-1, *[1] * (value.array.ndim - 1))
@@ -37,21 +37,14 @@ def domains(value: Value, wanted: str, failing: Any) -> Iterator[Domain]:
             yield "the positions that fail", failing.reshape(shape)
 
 
-_NAMES = {"b": "rows of the batch", "p": "positions", "k": "keys", "h": "heads", "c": "channels",
+NAMES = {"b": "rows of the batch", "p": "positions", "k": "keys", "h": "heads", "c": "channels",
           "r": "rows", "e": "experts"}  # fmt: skip
 
 
 def _of(letter: str, count: int, start: int | None) -> Iterator[Domain]:
     own = np.arange(count)
     if letter in "pk":
-        if start and start < count:
-            yield "of the prompt", own < start
-            yield "that are decoded", own >= start
-            yield f"at {start - 1}", own == start - 1
-            yield f"at {start}", own == start
-        for most in (1, 2, 4, 8, 16):
-            yield f"before {most}", own < most
-            yield f"from {most} on", own >= most
+        yield from _of_positions(own, start)
     if letter in "bhe" and count <= MOST_PLACES:
         for at in range(count):
             yield f"at {at}", own == at
@@ -68,3 +61,19 @@ def _of(letter: str, count: int, start: int | None) -> Iterator[Domain]:
     for share in (4,):
         yield f"every {share}", own % share == 0
         yield f"last of every {share}", own % share == share - 1
+
+
+def _of_positions(own: Any, start: int | None) -> Iterator[Domain]:
+    count = len(own)
+    if start and start < count:
+        yield "of the prompt", own < start
+        yield "that are decoded", own >= start
+        yield f"at {start - 1}", own == start - 1
+        yield f"at {start}", own == start
+    for most in (1, 2, 4, 8, 16):
+        yield f"before {most}", own < most
+        yield f"from {most} on", own >= most
+    for size in (2, 3, 5, 6, 8, 16, 32):
+        if size < count:
+            yield f"last of every {size}", own % size == size - 1
+            yield f"first of every {size}", own % size == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...shared import np
-from ..formula.basics import activate
+from ..formula.basics import activate, capped, normalise
 from ..formula.masking import seen_as_it_should
 from .values import Found, Value
 
@@ -110,3 +110,18 @@ def log_softmax(value: Value) -> Found:
     x = value.array - value.array.max(axis=-1, keepdims=True)
     yield "as log probabilities", x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
     yield "as probabilities", _divided(np.exp(x))
+
+
+def by_own_norm(value: Value) -> Found:
+    """Through a norm of the module once more."""
+    for part in ("q_norm", "k_norm"):
+        weight = value.weights.get(f"{part}.weight")
+        if weight is not None and weight.shape[-1] == value.array.shape[-1]:
+            again = normalise(value.spec, value.weights, part, value.array)
+            yield f"through {part} once more", again
+
+
+def capped_again(value: Value) -> Found:
+    """Through the soft cap of the module once more, or not through it."""
+    if value.spec.get("softcap"):
+        yield "through the soft cap once more", capped(value.spec, value.array, "softcap")

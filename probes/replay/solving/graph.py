@@ -13,6 +13,9 @@ from .values import Value
 
 Computed = Callable[[Reading, Mapping[str, Any]], Any]
 CACHED = ("past", "prompt", "new")
+STRETCHES = (*CACHED, "own", "all", "decoded")
+MOST_KEPT = 1 << 14
+"""Numbers of a value up to which all that a relation makes of it is kept."""
 _AXES = {"q": "bhpc", "k": "bhpc", "v": "bhpc", "mixed": "bhpc", "scores": "bhpk", "shares": "bhpk"}
 _FLAT = {"router.logits": "ne", "router.scores": "ne", "router.shares": "nk"}
 _BY_RANK = {1: "c", 2: "nc", 3: "bpc", 4: "bphc"}
@@ -26,6 +29,8 @@ class Graph(NamedTuple):
     many: frozenset[str]
     reading: Reading
     around: Around
+    kept: dict[Any, Any]
+    """What was made of them before: values with their surroundings, and relations of small ones."""
 
 
 def traced(reading: Reading, given: Mapping[str, Any], around: Around, run: Computed) -> Graph:
@@ -43,12 +48,20 @@ def traced(reading: Reading, given: Mapping[str, Any], around: Around, run: Comp
     if reading.family == "attention" and spec.get("decode_from"):
         spec |= {"cached": "edited", "cached_of": "past"}
     run(reading._replace(spec=spec), given)
-    values.pop("out" if reading.family == "rotary" else "", None)
-    return Graph(values, frozenset(many), reading, around)
+    for node in ("q.given", "k.given", "v.given", "out" if reading.family == "rotary" else ""):
+        values.pop(node, None)
+    return Graph(values, frozenset(many), reading, around, {})
 
 
 def value_of_node(graph: Graph, node: str) -> Value | None:
     """A value, or a weight (its name behind a colon), with what may have taken its place."""
+    if node not in graph.kept:
+        graph.kept[node] = _value(graph, node)
+    found: Value | None = graph.kept[node]
+    return found
+
+
+def _value(graph: Graph, node: str) -> Value | None:
     spec = graph.reading.spec
     if node.startswith(":"):
         return _weight(graph, node[1:])
@@ -56,7 +69,7 @@ def value_of_node(graph: Graph, node: str) -> Value | None:
     if array is None:
         return None
     others = {} if node in graph.many else graph.values
-    return Value(array, axes_of(node, array), others, spec)
+    return Value(array, axes_of(node, array), others, spec, graph.reading.weights)
 
 
 def axes_of(node: str, array: Any) -> str:
@@ -76,7 +89,20 @@ def _weight(graph: Graph, key: str) -> Value | None:
               if each.shape == shape}  # fmt: skip
     array, axes = by_heads(key, weights[key], spec)
     others[key] = array
-    return Value(array, axes, others, spec)
+    return Value(array, axes, others | _in_other_layers(graph, key), spec, weights)
+
+
+def _in_other_layers(graph: Graph, key: str) -> dict[str, Any]:
+    """The same weight of the layers around, by words that begin with ``layer``."""
+    found = {}
+    for by in (1, -1, 2, -2):
+        try:
+            values = graph.around.others(by)[key]
+        except (KeyError, ValueError, IndexError, TypeError):
+            continue
+        if values.shape == graph.reading.weights[key].shape:
+            found[f"layer{by:+d}"] = by_heads(key, values, graph.reading.spec)[0]
+    return found
 
 
 def by_heads(key: str, array: Any, spec: Mapping[str, Any]) -> tuple[Any, str]:
@@ -93,6 +119,8 @@ def by_heads(key: str, array: Any, spec: Mapping[str, Any]) -> tuple[Any, str]:
         return array.reshape(-1, width, *array.shape[1:]), "hrc"[: array.ndim + 1]
     if part == "o" and kind == "weight" and width and not array.shape[1] % width:
         return array.reshape(array.shape[0], -1, width), "rhc"
+    if part in ("q_norm", "k_norm") and width and len(array) > width and not len(array) % width:
+        return array.reshape(-1, width), "hr"
     if part == "own" and width and not array.shape[0] % width and not spec.get("is_out"):
         return array.reshape(-1, width, *array.shape[1:]), "hrc"[: array.ndim + 1]
     return array, "h" if key == "sinks" else "rc"[: array.ndim]
@@ -110,7 +138,7 @@ def changed(graph: Graph, nodes: tuple[str, ...], relation: str, words: str,
         if node in graph.many:
             made[node] = None
             continue
-        new = _related(value, relation, words)
+        new = _kept(graph, node, value, relation, words)
         if new is None:
             return None
         new = _within(value, new, mask)
@@ -133,13 +161,23 @@ def _edit(made: Mapping[str, Any], graph: Graph, relation: str, words: str,
             return value
         if made[node] is not None and made[node].shape == value.shape:
             return made[node]
-        one = Value(value, axes_of(node, value), {}, graph.reading.spec)
+        one = Value(value, axes_of(node, value), {}, graph.reading.spec, graph.reading.weights)
         new = _related(one, relation, words)
         if new is None:
             return value
         return _within(one, new, mask)
 
     return edit
+
+
+def _kept(graph: Graph, node: str, value: Value, relation: str, words: str) -> Any:
+    """As :func:`_related`, once for all words where that needs little memory."""
+    if value.array.size > MOST_KEPT:
+        return _related(value, relation, words)
+    key = node, relation
+    if key not in graph.kept:
+        graph.kept[key] = dict(RELATIONS[relation](value))
+    return graph.kept[key].get(words)
 
 
 def _related(value: Value, relation: str, words: str) -> Any:
@@ -152,12 +190,21 @@ def _within(value: Value, new: Any, mask: Callable[[Value], Any] | None) -> Any:
     where = mask(value)
     if where is None:
         return value.array
+    if where.dtype != bool:  # by so much of each part
+        return (value.array + where * (new - value.array)).astype(np.float32)
     return np.where(where, new, value.array).astype(np.float32)
 
 
-def candidates(value: Value, relation: str, source: str) -> Iterator[str]:
+def candidates(graph: Graph, node: str, relation: str, source: str) -> Iterator[str]:
     """The words of a relation of a value."""
-    for words, new in RELATIONS[relation](value):
+    value = value_of_node(graph, node)
+    if value is None:
+        return
+    key = node, relation
+    if value.array.size <= MOST_KEPT and key not in graph.kept:
+        graph.kept[key] = dict(RELATIONS[relation](value))
+    every = graph.kept[key].items() if key in graph.kept else RELATIONS[relation](value)
+    for words, new in every:
         if source and words.rpartition(" in its place")[0] not in source.split():
             continue
         if new.shape == value.array.shape and not np.array_equal(new, value.array):

@@ -130,6 +130,11 @@ def _turned_by_blocks(letter: str) -> Relation:
             yield "heads read channel by channel", flat.reshape(
                 rows, places, width, heads).transpose(0, 3, 1, 2)  # fmt: skip
             yield "heads and positions read in the other order", flat.reshape(array.shape)
+            end = int(value.spec.get("decode_from") or 0)
+            if 0 < end < places:  # of a single position there is nothing to move
+                found = array.copy()
+                found[:, :, :end] = flat[:, :end].reshape(array[:, :, :end].shape)
+                yield "heads and positions of the prompt read in the other order", found
 
     return find
 
@@ -142,6 +147,12 @@ def _ones(value: Value) -> Found:
     yield "one", np.ones_like(value.array)
 
 
+def _as_made(value: Value) -> Found:
+    """A weight of a norm as it is before it is loaded: what is multiplied by it stays the same."""
+    usual = 1 - float(value.spec.get("norm_offset") or 0)
+    yield "as it was made", np.full_like(value.array, usual)
+
+
 def _factors(*factors: float) -> Relation:
     def find(value: Value) -> Found:
         width = float(value.spec.get("head_dim") or value.array.shape[-1])
@@ -149,6 +160,11 @@ def _factors(*factors: float) -> Relation:
             yield f"times {factor:.4g}", value.array * np.float32(factor)
 
     return find
+
+
+def _divided(value: Value) -> Found:
+    for count in (2, 3, 4, 8, 16, 32):
+        yield f"divided by {count}", value.array / np.float32(count)
 
 
 def _repeated(value: Value) -> Found:
@@ -178,9 +194,18 @@ def _functions(*names: str) -> Relation:
     return find
 
 
+def _other_layer(value: Value) -> Found:
+    """The same weight of another layer."""
+    for name, other in value.others.items():
+        if name.startswith("layer") and other.shape == value.array.shape:
+            yield f"that of the layer {name.removeprefix('layer')}", other
+
+
 def _other(value: Value) -> Found:
     """Another value of the module in its place."""
     for name, other in value.others.items():
+        if name.startswith("layer"):
+            continue
         if other is not value.array and other.shape == value.array.shape:
             yield f"{name} in its place", other
 
@@ -243,9 +268,10 @@ RELATIONS: dict[str, Relation] = {
     "factor": _factors(2, 0.5, 4, 0.25), "rounded": functions.rounded, "normed": functions.normed,
     "softmax": functions.softmaxes, "other": _other, "added": _added, "transposed": _transposed,
     "clamped": _clamped, "view-h": _turned_by_blocks("h"), "again": _again,
-    "repeated": _repeated, "heads-moved": _heads_of_channels(_moves),
+    "repeated": _repeated, "divided": _divided, "heads-moved": _heads_of_channels(_moves),
     "heads-ordered": _heads_of_channels(_orders), "function": _functions(*_ACTS),
-    "re-act": _re_activated, "added-one": _plus_one,
+    "re-act": _re_activated, "as-made": _as_made, "other-layer": _other_layer,
+    "own-norm": functions.by_own_norm, "own-cap": functions.capped_again, "added-one": _plus_one,
     "flat-transposed": _flat_transposed, "sum-one": functions.shares_of_one,
     "softmaxed": functions.softmaxed, "softmax-rows": functions.over_rows,
     "pages-p": _taken("p", _pages),

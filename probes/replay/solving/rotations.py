@@ -37,7 +37,9 @@ def moved_places(value: Value) -> Found:
     if found is None:
         return
     straight, cos, sin = found
-    yield "turned twice", _turned(value, value.array, cos, sin)
+    for words, part in (("turned twice", value.array), ("turned three times", None)):
+        twice = _turned(value, value.array, cos, sin) if part is None else part
+        yield words, _turned(value, twice, cos, sin)
     own = np.arange(cos.shape[-2])
     start = value.spec.get("decode_from") or len(own)
     orders = {"turned as one earlier": (own - 1).clip(0), "turned from 0 on in decoding":
@@ -45,11 +47,15 @@ def moved_places(value: Value) -> Found:
               "turned as one later": (own + 1).clip(0, own[-1]),
               "turned as at the start of decoding": own.clip(0, start),
               "turned backwards": own[::-1]}  # fmt: skip
+    for by in (*range(2, 9), 16):
+        orders[f"turned as {by} later"] = own + by
+        orders[f"turned as {by} earlier"] = own - by
     for parts in (2, 4, 8, 16):
         orders[f"turned in rounds of {parts}"] = own % parts
         orders[f"turned as the first of each {parts}"] = own // parts * parts
     for words, order in orders.items():
-        yield words, _turned(value, straight, np.take(cos, order, -2), np.take(sin, order, -2))
+        by = places(value.spec, len(own)) + (order - own)
+        yield words, _turned(value, straight, *angles(value.spec, by))
 
 
 def twisted(value: Value) -> Found:

@@ -18,28 +18,38 @@ from ..hypotheses import Hypothesis
 from ..phases import WHERE, limited
 from ..spec import Reading
 from ..weight_orders import Around
-from .domains import domains
-from .graph import CACHED, Graph, candidates, changed, traced, value_of_node
+from .domains import NAMES, domains
+from .fitting import fitted
+from .graph import CACHED, STRETCHES, Graph, candidates, changed, traced, value_of_node
 from .table import Row, rows_of
 from .values import Value
 
-CLEAR = 8.0
+CLEAR = 4.5
 """R of a module from which on there is enough to explain."""
+LITTLE = 8.0
 EXPLAINS = 1.8
-TOWARDS = 0.2
+EXPLAINS_LITTLE = 1.3
+"""Of a module with less than ``LITTLE`` to explain."""
+TOWARDS, SOME = 0.2, 0.02
 """Cosine of the change of an output with what is wrong with it, from which parts are tried."""
 MOST_PARTLY = 24
 MOST_SOLVED = 48
 SAME = 0.2
 """Distance of outputs, relative to the noise, up to which they are the same."""
 VAGUE = "computed-otherwise"
-MOST_TRIED = 4_000
-MOST_NUMBERS = 1 << 34
+MOST_TRIED = 6_000
+MOST_NUMBERS = 1 << 33
 """Numbers of weights and values that all trials may go through."""
 NEAR = 30.0
 """R from which on a relation is not looked at more closely."""
 TRIMMED = 0.2
 MUCH = 4.0
+ALONE = frozenset({"dropped", "negated", "factor", "normed", "own-norm", "back", "rounded",
+                   "retwist", "places"})  # fmt: skip
+"""Relations that need no other position: what is stored last may be concerned alone."""
+MOST_FITTED = 32
+"""Places along an axis that are fitted one by one."""
+Mask = Callable[[Value], Any]
 FAILURES = (ValueError, IndexError, KeyError, ArithmeticError, TypeError, AttributeError)
 
 
@@ -67,6 +77,21 @@ class Tried(NamedTuple):
     ratio: float
 
 
+def _goes(tried: Tried) -> float:
+    """How far it goes the way of the target; of what is lost also the other way, as there may be
+    too much of it."""
+    return abs(tried.towards) if _is_loss(tried) else tried.towards
+
+
+def _is_loss(tried: Tried) -> bool:
+    return tried.relation == "dropped"
+
+
+def _is_plain(tried: Tried) -> bool:
+    """Whether something of the cache is missing: of all slots, a few may say little of the rest."""
+    return tried.relation == "dropped" and tried.of == "all"
+
+
 class Solver:
     """One failing module: what it should give, what it gives, and how exact it would be."""
 
@@ -78,6 +103,7 @@ class Solver:
         self._graph: Graph = traced(module.reading, self._given, around, run)
         self._output = self._cut(module.target.output)
         self._off = self._output - self._cut(run(module.reading, self._given))
+        self._explains = EXPLAINS if module.alone() > LITTLE else EXPLAINS_LITTLE
         self._left = int(min(MOST_TRIED, MOST_NUMBERS // max(1, self._size())))
         self._failing = self._where_it_fails(module)
 
@@ -113,11 +139,11 @@ class Solver:
         """Those of whole values first."""
         partly = []
         for tried in self._whole():
-            if tried.ratio < EXPLAINS:
+            if tried.ratio < self._explains:
                 yield from self._told(tried, None, "")
-            elif tried.row.where and tried.towards > TOWARDS:
+            elif tried.row.where and _goes(tried) > (SOME if _is_plain(tried) else TOWARDS):
                 partly.append(tried)
-        partly.sort(key=lambda each: -each.towards)
+        partly.sort(key=lambda each: (not _is_plain(each), -_goes(each)))
         for tried in partly[:MOST_PARTLY]:
             yield from self._in_parts(tried)
 
@@ -129,19 +155,21 @@ class Solver:
                 if first is None or not row.fits(self._graph.reading.spec):
                     continue
                 for relation in row.relations:
-                    for words in candidates(first, relation, row.source):
-                        for of in self._stretches(nodes):
+                    for words in candidates(self._graph, nodes[0], relation, row.source):
+                        for of in self._stretches(nodes, relation):
                             yield self._tried(row, nodes, relation, words, of)
 
-    def _stretches(self, nodes: tuple[str, ...]) -> tuple[str, ...]:
+    def _stretches(self, nodes: tuple[str, ...], relation: str) -> tuple[str, ...]:
         """What of the cache may be concerned, which only decoding reads."""
         if not nodes[0].endswith(".cached"):
             return ("",)
         phase = self._module.phase
-        return CACHED if phase is not None and phase.name == "decode" else ()
+        if phase is None or phase.name != "decode":
+            return ()
+        return STRETCHES if relation in ALONE else CACHED
 
     def _tried(self, row: Row, nodes: tuple[str, ...], relation: str, words: str, of: str,
-               mask: Callable[[Value], Any] | None = None) -> Tried:  # fmt: skip
+               mask: Mask | None = None) -> Tried:  # fmt: skip
         towards, ratio = 0.0, math.inf
         if self._left > 0:
             self._left -= 1
@@ -185,18 +213,62 @@ class Solver:
         for words, _ in domains(value, tried.row.where, self._failing):
             mask = _masked(words, tried.row.where, self._failing)
             part = self._tried(tried.row, tried.nodes, tried.relation, tried.words, tried.of, mask)
-            if part.ratio < EXPLAINS:
+            if part.ratio < self._explains:
                 yield from self._told(part, mask, words)
+        for at, letter in enumerate(value.axes):
+            if letter in tried.row.where and 2 < value.array.shape[at] <= MOST_FITTED:
+                yield from self._fitted(tried, at, letter, value.array.shape[at])
+
+    def _fitted(self, tried: Tried, axis: int, letter: str, count: int) -> Iterator[Solved]:
+        """Whatever parts along an axis fit best, and by what factor where they are not lost."""
+        fit = fitted(count, self._off, lambda place: self._effect(tried, axis, count, place))
+        if fit is None or (fit.whole and fit.by == 1) or not (fit.by == 1 or _is_loss(tried)):
+            return
+        row, words = tried.row, tried.words
+        if fit.by != 1:
+            row, words = self._of_factor(tried), f"times {1 - fit.by:.3g}"
+        mask = _along(axis, fit.shares if fit.by != 1 else fit.shares != 0)
+        part = self._tried(row, tried.nodes, tried.relation, tried.words, tried.of, mask)
+        if part.ratio < self._explains:
+            known = fit.whole or fit.regular or letter in "hbe"
+            where = "" if fit.whole else f"{NAMES[letter]} {fit.words}"
+            yield from self._told(part, mask, where, words, None if known else VAGUE)
+
+    def _of_factor(self, tried: Tried) -> Row:
+        """The row that tells what a factor of the same value means."""
+        joined = "+".join(tried.nodes)
+        for row in rows_of(self._graph.reading.family):
+            known = joined in row.nodes and "factor" in row.relations
+            if known and row.fits(self._graph.reading.spec):
+                return row
+        return tried.row._replace(cause=VAGUE, partial=VAGUE)
+
+    def _effect(self, tried: Tried, axis: int, count: int, place: int) -> Any | None:
+        """What the change of one part does to the output."""
+        if self._left <= 0:
+            return None
+        self._left -= 1
+        mask = _along(axis, np.arange(count) == place)
+        try:
+            with np.errstate(all="ignore"):
+                reading = changed(self._graph, tried.nodes, tried.relation, tried.words, mask,
+                                  tried.of)  # fmt: skip
+                if reading is None:
+                    return None
+                made = self._cut(self._run(self._as_there(reading), self._given))
+        except FAILURES:
+            return None
+        return made - (self._output - self._off)
 
     def _told(
-        self, tried: Tried, mask: Callable[[Value], Any] | None, part: str
+        self, tried: Tried, mask: Mask | None, part: str, words: str = "", cause: str | None = None
     ) -> Iterator[Solved]:
         reading = changed(self._graph, tried.nodes, tried.relation, tried.words, mask, tried.of)
         if reading is None:
             return
-        cause = tried.row.partial if part else tried.row.cause
+        cause = cause or (tried.row.partial if part else tried.row.cause)
         node = " and ".join(each.lstrip(":") for each in tried.nodes)
-        says = f"{node}: {tried.words}" + (f" ({part})" if part else "")
+        says = f"{node}: {words or tried.words}" + (f" ({part})" if part else "")
         name = f"solved-{tried.nodes[0].lstrip(':').replace('.', '-').replace('_', '-')}"
         known = Hypothesis(name, cause, tried.row.families, says, {}, {}, (), {}, "solve")
         more, phase = self._module.more(reading), self._module.phase
@@ -207,6 +279,17 @@ class Solver:
         order = (cause == VAGUE, tried.row.order)
         made = self._cut(self._run(self._as_there(reading), self._given))
         yield Solved(known, ratio, says, only, order, made)
+
+
+def _along(axis: int, places: Any) -> Mask:
+    """These places along an axis of a value."""
+
+    def mask(value: Value) -> Any:
+        shape = [1] * value.array.ndim
+        shape[axis] = len(places)
+        return places.reshape(shape)
+
+    return mask
 
 
 def _masked(words: str, wanted: str, failing: Any) -> Callable[[Value], Any]:

@@ -14,6 +14,7 @@ class Value(NamedTuple):
     axes: str
     others: Mapping[str, Any]
     spec: Mapping[str, Any]
+    weights: Mapping[str, Any] = {}
 
 
 Found = Iterator[tuple[str, Any]]

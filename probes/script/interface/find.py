@@ -13,6 +13,8 @@ How certain a miss is:
 - what is guarded (``except AttributeError``, ``hasattr``, a test of the version), is in a test or
   has a stand-in: nothing. An import with a fallback, or a comment that silences another checker,
   leaves a lead.
+- where a package that was not read is named like one that works with the SDK (a.training.sdk): a
+  lead, since it may add to the SDK.
 
 Nothing is said of a package that the project brings along itself or takes from a repository, nor of
 what is open: a class with ``__getattr__``, a base that is not in the table, ``**kwargs``.
@@ -31,7 +33,7 @@ from ..requirements import Required, required_versions
 from ..running import never_runs
 from . import table
 from .blocking import find_blocking
-from .guards import asked_names, brings_path, has_stand_ins, is_doubted, is_guarded
+from .guards import asked_names, brings_path, extended_by, has_stand_ins, is_doubted, is_guarded
 from .misses import Miss, find_misses, uses_sdk
 from .proof import Proof
 from .wording import against, said
@@ -75,7 +77,7 @@ def _misses(
     ]  # fmt: skip
     numbers: dict[str, int] = defaultdict(int)
     told: set[tuple[int, str, str]] = set()
-    sure = _invented(found)
+    sure, extended = _invented(found), extended_by(script) if found else ""
     for miss in found:
         place = getattr(miss.node, "lineno", 0), miss.what, miss.name
         package = table.package_of(miss.owner)
@@ -83,6 +85,8 @@ def _misses(
         if not releases or place in told:
             continue
         finding = _judged(script, miss, releases, allowed.is_named(package), sure)
+        if finding is not None and extended and not finding.assumed:
+            finding = finding._replace(assumed=f"that {extended} adds nothing to the SDK")
         if finding is not None and numbers[finding.pattern] < MAX_PLACES:
             told.add(place)
             yield finding._replace(number=numbers[finding.pattern])

@@ -16,6 +16,7 @@ _STAND_INS = frozenset({
 _ASKS = frozenset({"hasattr", "getattr", "setattr", "delattr", "attrgetter", "methodcaller"})
 _INTERFACE = ("__annotations__", "model_fields", "__fields__")
 _VERSION = re.compile(r"version|signature|parameters|hasattr|inspect", re.I)
+_EXTENDS = re.compile(r"(?:^|[._])(?:sdk|tinker\w*|patch\w*|train(?:er|ers|ing)?)(?:[._]|$)")
 _MARK = re.compile(r"#.{0,80}?(?:type:\s?ignore|pyright:\s?ignore|pylint:\s?disable|noqa)")
 
 
@@ -31,6 +32,20 @@ def brings_path(script: Script) -> bool:
         for call in script.calls() if isinstance(call.func, ast.Attribute)
         and call.func.attr in ("insert", "append", "extend")
     )  # fmt: skip
+
+
+def extended_by(script: Script) -> str:
+    """A package that was not read and is named like one that works with the SDK: it may add to it
+    what no release has."""
+    for node in script.all((ast.Import, ast.ImportFrom)):
+        if isinstance(node, ast.ImportFrom):
+            names = [] if node.level else [node.module or ""]
+        else:
+            names = [alias.name for alias in getattr(node, "names", ())]
+        for name in names:
+            if _EXTENDS.search(name) and script.is_unread(node, name):
+                return name
+    return ""
 
 
 def asked_names(script: Script) -> set[str]:

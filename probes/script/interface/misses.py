@@ -34,7 +34,7 @@ def find_misses(script: Script, proof: Proof) -> Iterator[Miss]:
             yield from _of_import(imported, proof)
     calls = {id(call.func): call for call in script.calls()}
     for node in script.all(ast.Attribute):
-        if isinstance(node.ctx, ast.Load) and not node.attr.startswith("_"):
+        if isinstance(node.ctx, ast.Load) and not _is_left_out(node.attr):
             yield from _of_attribute(node, proof.type_of(node.value), id(node) in calls)
     for call in script.calls():
         yield from _of_call(call, proof.type_of(call.func))
@@ -74,12 +74,12 @@ def _of_import(node: ast.Import | ast.ImportFrom, proof: Proof) -> Iterator[Miss
         yield from _of_module(node, module)
         return
     for alias in node.names:
-        if alias.name != "*" and not alias.name.startswith("_"):
+        if alias.name != "*" and not _is_left_out(alias.name):
             yield from _lacks(node, Known("module", module), alias.name, "name")
 
 
 def _of_module(node: ast.AST, module: str) -> Iterator[Miss]:
-    if _is_private(module):
+    if _is_left_out(module):
         return
     good = table.releases("modules", module)
     owned = table.releases("modules", module.partition(".")[0])
@@ -87,8 +87,12 @@ def _of_module(node: ast.AST, module: str) -> Iterator[Miss]:
         yield Miss("module", module.rpartition(".")[0], module, node, good, owned)
 
 
-def _is_private(path: str) -> bool:
-    return any(part.startswith("_") for part in path.split("."))
+def _is_left_out(path: str) -> bool:
+    """Whether the table has nothing of a name: private ones, tests, and modules that are generated
+    from protocols."""
+    parts = path.split(".")
+    aside = parts[-1].endswith(("_pb2", "_pb2_grpc", "_test")) or parts[-1] == "conftest"
+    return aside or any(part.startswith("_") for part in parts)
 
 
 def _of_attribute(node: ast.Attribute, types: Types, is_called: bool) -> Iterator[Miss]:
@@ -129,7 +133,7 @@ def _lack(known: Known, name: str) -> tuple[frozenset[int], frozenset[int]] | No
     if known.form not in ("module", "instance", "class"):
         return None
     where = "modules" if known.form == "module" else "classes"
-    if table.has_anything(known.path) or _is_private(known.path):
+    if table.has_anything(known.path) or _is_left_out(known.path):
         return None
     if where == "classes" and table.inherited(known.path, name):
         return None

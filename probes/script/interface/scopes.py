@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ..findings import COMPREHENSIONS, Nodes, Script
+from ..findings import COMPREHENSIONS, Script
+from ..reading.nodes import Nodes
 from ..reading.values import FUNCTIONS
 
 Scope = ast.AST

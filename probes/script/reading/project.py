@@ -17,10 +17,13 @@ from typing import NamedTuple
 
 from ....facts.problems import Location, Problem
 from ....facts.regular_files import read_regular
+from .nodes import Tree
 from .sources import Place, Source, parse, read_source
 from .values import SDK_PACKAGES, words
 
 MAX_MODULES = 2_000
+MAX_KEPT = 400_000
+"""Nodes that are kept of the modules of a project, for the next program."""
 MAX_LEVELS = 5
 MAX_FOLDERS = 50
 MAX_BESIDE = 1_000
@@ -49,6 +52,8 @@ class Project:
         self._imported: dict[str, tuple[str, ...]] = {}
         self._found: dict[tuple[str, str, int], str | None] = {}
         self._paths: dict[Path, list[Path]] = {}
+        self._nodes: dict[str, Tree] = {}
+        self._kept = 0
         self.given = [m for path in dict.fromkeys(paths) if (m := self._read(path, told=True))]
 
     def module(self, key: str) -> Module:
@@ -56,6 +61,16 @@ class Project:
         module = self._modules[key]
         assert module is not None
         return module
+
+    def nodes_of(self, key: str) -> Tree:
+        """The nodes of a module that was read; those of many programs are read once."""
+        found = self._nodes.get(key)
+        if found is None:
+            found = Tree(self.module(key).tree)
+            self._kept += found.size
+            if self._kept <= MAX_KEPT:
+                self._nodes[key] = found
+        return found
 
     def find(self, importer: str, name: str, level: int) -> tuple[str, ast.Module] | None:
         """The module that an import in ``importer`` names; None where it is not of the project."""
@@ -140,7 +155,7 @@ class Project:
         return self._imported[module.key]
 
     def _named(self, module: Module) -> Iterator[str]:
-        for node in ast.walk(module.tree):
+        for node in self.nodes_of(module.key).imports:
             names = []
             if isinstance(node, ast.ImportFrom):
                 base = node.module or ""

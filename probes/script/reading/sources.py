@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -115,7 +116,7 @@ def source_of(raw: bytes, name: str) -> tuple[Source | None, list[Problem]]:
     if text.lstrip()[:1] == "{" and '"cells"' in text:
         return _notebook(text, name)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ").split("\n")
-    return _source(name, [(line, Place(number)) for number, line in enumerate(lines, 1)])
+    return _source(name, lines, [*map(Place, range(1, min(len(lines), MAX_LINES) + 1))])
 
 
 def _encoding(raw: bytes) -> str:
@@ -128,18 +129,20 @@ def _encoding(raw: bytes) -> str:
     return "utf-8-sig"
 
 
-def _source(name: str, rows: list[tuple[str, Place]]) -> tuple[Source, list[Problem]]:
+def _source(
+    name: str, lines: list[str], places: Sequence[Place]
+) -> tuple[Source, list[Problem]]:  # fmt: skip
     problems = []
-    if len(rows) > MAX_LINES:
-        message = f"{len(rows) - MAX_LINES:,} lines behind line {MAX_LINES:,} were left out"
+    if len(lines) > MAX_LINES:
+        message = f"{len(lines) - MAX_LINES:,} lines behind line {MAX_LINES:,} were left out"
         problems.append(Problem("MM442", message, Location(name, MAX_LINES), ""))
-        rows = rows[:MAX_LINES]
-    for line, place in rows:
+        lines, places = lines[:MAX_LINES], places[:MAX_LINES]
+    for at, line in enumerate(lines):
         if len(line) > MAX_LINE:
             message = f"a line of {len(line):,} characters was left out"
-            problems.append(Problem("MM442", message, Location(name, place.line), ""))
-    lines = tuple(line if len(line) <= MAX_LINE else "" for line, _ in rows)
-    return Source(name, lines, tuple(place for _, place in rows)), problems
+            problems.append(Problem("MM442", message, Location(name, places[at].line), ""))
+            lines[at] = ""
+    return Source(name, tuple(lines), tuple(places)), problems
 
 
 def _notebook(text: str, name: str) -> tuple[Source | None, list[Problem]]:
@@ -152,7 +155,8 @@ def _notebook(text: str, name: str) -> tuple[Source | None, list[Problem]]:
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
         return None, [_unreadable(Path(name), "this is no notebook that can be read")]
-    rows: list[tuple[str, Place]] = []
+    rows: list[str] = []
+    places: list[Place] = []
     for number, cell in enumerate(cells, 1):
         if not isinstance(cell, dict) or cell.get("cell_type") != "code":
             continue
@@ -161,10 +165,11 @@ def _notebook(text: str, name: str) -> tuple[Source | None, list[Problem]]:
         lines = code.split("\n")
         if lines and lines[0].startswith("%%") and not lines[0].startswith("%%time"):
             continue  # a cell in another language
-        rows += [(_plain(line), Place(at, number)) for at, line in enumerate(lines, 1)]
+        rows += map(_plain, lines)
+        places += [Place(at, number) for at in range(1, len(lines) + 1)]
     if not rows:
         return None, [_unreadable(Path(name), "the notebook has no code")]
-    return _source(name, rows)
+    return _source(name, rows, places)
 
 
 def _plain(line: str) -> str:

@@ -13,6 +13,7 @@ from .definitions import define_class, import_star, make_object
 from .expressions import assign, element, evaluate, imported
 from .guards import absent_arm, without
 from .machine import MAX_CALLS, BudgetError, Finder, Frame, Machine, guessed
+from .nodes import Tree
 from .terms import augmented, rejoined, returned
 from .values import (
     FUNCTIONS,
@@ -23,7 +24,6 @@ from .values import (
     either,
     joined,
     last_name,
-    mentions_sdk,
 )
 
 _PENDING = frozenset({"future", "client-future", "coroutine"})
@@ -32,7 +32,9 @@ _NO_IMPORT = frozenset({"ImportError", "ModuleNotFoundError"})
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
-def follow(tree: ast.Module, key: str = "", find: Finder = lambda *_: None) -> tuple[Machine, bool]:
+def follow(
+    tree: ast.Module, key: str, find: Finder, nodes_of: Callable[[str, ast.Module], Tree]
+) -> tuple[Machine, bool]:
     """Read a program: the module that is run, under its ``key``, and what it imports of its
     project. The second value is false where that was too large to follow."""
     machine = Machine(key, find)
@@ -42,7 +44,7 @@ def follow(tree: ast.Module, key: str = "", find: Finder = lambda *_: None) -> t
     machine.trees.append((key, tree))
     try:
         block(machine, tree.body)
-        for module, function, owner in _uncalled(machine):
+        for module, function, owner in _uncalled(machine, nodes_of):
             with machine.within(module=module, frame=module):
                 _run_alone(machine, function, owner)
     except (BudgetError, RecursionError):
@@ -329,7 +331,9 @@ def own_nodes(function: ast.AST) -> list[ast.AST]:
     return found
 
 
-def _uncalled(machine: Machine) -> list[tuple[Frame, FunctionNode, str]]:
+def _uncalled(
+    machine: Machine, nodes_of: Callable[[str, ast.Module], Tree]
+) -> list[tuple[Frame, FunctionNode, str]]:
     """Functions and methods, with their modules and the keys of their classes, ``__init__`` first.
     Those that the program itself calls come last: they are read where they are called, if
     possible. Of modules that name nothing of the SDK only what is called is read."""
@@ -337,11 +341,11 @@ def _uncalled(machine: Machine) -> list[tuple[Frame, FunctionNode, str]]:
     called: set[str] = set()
     keys = {id(made.node): key for key, made in machine.classes.items()}
     for where, tree in machine.trees:
-        module = machine.loaded[where]
-        if module is not machine.entry and not mentions_sdk(tree):
-            called.update(last_name(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call))
+        module, nodes = machine.loaded[where], nodes_of(where, tree)
+        called.update(nodes.called)
+        if module is not machine.entry and not nodes.mentions_sdk:
             continue
-        for node in ast.walk(tree):
+        for node in nodes.definitions:
             if isinstance(node, ast.ClassDef):
                 methods = [n for n in node.body if isinstance(n, FUNCTIONS)]
                 methods.sort(key=lambda n: n.name != "__init__")
@@ -349,8 +353,6 @@ def _uncalled(machine: Machine) -> list[tuple[Frame, FunctionNode, str]]:
                 found.extend((module, method, owner) for method in methods)
             elif isinstance(node, (ast.Module, *FUNCTIONS)):
                 found.extend((module, n, "") for n in node.body if isinstance(n, FUNCTIONS))
-            elif isinstance(node, ast.Call):
-                called.add(last_name(node.func))
     found.sort(key=lambda each: each[1].name in called)
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -259,15 +259,13 @@ def annotated_name(annotation: ast.AST | None) -> ast.AST | None:
     return None
 
 
-def mentions_sdk(tree: ast.Module) -> bool:
-    """Whether a module imports something of the SDK, or has a name that is the SDK's or stands for
-    one of its clients."""
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            names = [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
-            if any(name.partition(".")[0] in _ADAPTING for name in names):
-                return True
-        name = last_name(node) or getattr(node, "arg", None) or ""
+def names_sdk(imports: Iterable[ast.AST], names: Iterable[str]) -> bool:
+    """Whether imports or names are the SDK's, or a name stands for one of its clients."""
+    for node in imports:
+        told = [getattr(node, "module", None) or "", *(a.name for a in getattr(node, "names", ()))]
+        if any(name.partition(".")[0] in _ADAPTING for name in told):
+            return True
+    for name in names:
         plain = name.removesuffix("_async").lstrip("_")
         if plain in OPERATIONS or NAMED.get(plain) in _CLIENTS or name in MAKERS:
             return True

@@ -85,8 +85,10 @@ def _divides(script: Script, loop: ast.For | ast.AsyncFor, size: int) -> bool:
 
 def _not_read(script: Script, step: Event) -> Iterator[Finding]:
     """A number of batches to accumulate is set, and nothing reads it."""
+    if not any("accum" in word.lower() for word in script.words):
+        return
     said = _occurrences(script)
-    for node in script.nodes:
+    for node in script.all((ast.Assign, ast.AnnAssign)):
         name = _set_name(node)
         if name and said.get(name) == 1:
             yield Finding("accumulation-not-read", node, other=step.node, given=name)

@@ -17,8 +17,7 @@ def creation(script: Script, client: Value) -> Called | None:
     """The call that made a sampling client, where it is known for certain."""
     if client.term is None or not is_call(client.term, *MAKERS):
         return None
-    calls = script.machine.trace.calls
-    return next((call for call in calls if call.term is client.term), None)
+    return script.givers.get(id(client.term))
 
 
 def saved_by(script: Script, made: Called) -> Called | None:
@@ -30,7 +29,7 @@ def saved_by(script: Script, made: Called) -> Called | None:
         return None
     trace = script.machine.trace
     term = next((t for t in trace.walk(path.term) if is_call(t, _SAVES[1])), None)
-    return next((call for call in trace.calls if call.term is term), None)
+    return script.givers.get(id(term)) if term is not None else None
 
 
 def base_model_of(made: Called) -> bool:

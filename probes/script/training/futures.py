@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..findings import Finding, Script
 from ..loops import is_toy
-from ..reading.values import BACKWARD, TRAINING_STEPS, Event, Value
+from ..reading.values import BACKWARD, TRAINING_STEPS, Value
 
 _SAVES = frozenset({"save_state", "save_weights_for_sampler", "save_weights_external"})
 _OF_CLIENT = TRAINING_STEPS | _SAVES | {"create-sampling", "forward"}
@@ -100,8 +100,10 @@ def _late(script: Script) -> Iterator[Finding]:
         return
     waits = [e for e in events if e.what == "wait" and e.op in TRAINING_STEPS]
     submits = [e for e in events if e.what == "submit" and e.op in BACKWARD and e.loops]
+    steps = [e.loops for e in events if e.what == "submit" and e.op == "optim_step"]
+    of_loops = {loops: _step_loop(steps, loops) for loops in {event.loops for event in submits}}
     for event in submits:
-        loop = _step_loop(events, event)
+        loop = of_loops[event.loops]
         if loop is None or is_toy(script, loop) or not event.sure or event.detached:
             continue
         inside = any(loop in wait.loops for wait in waits)
@@ -110,11 +112,10 @@ def _late(script: Script) -> Iterator[Finding]:
             yield Finding("futures-awaited-late", event.node, other=later[0].node)
 
 
-def _step_loop(events: list[Event], backward: Event) -> ast.AST | None:
+def _step_loop(steps: list[tuple[ast.AST, ...]], backward: tuple[ast.AST, ...]) -> ast.AST | None:
     """The innermost loop that repeats both the gradient and the step."""
-    for event in events:
-        if event.what == "submit" and event.op == "optim_step":
-            shared = [loop for loop in backward.loops if loop in event.loops]
-            if shared:
-                return shared[-1]
+    for loops in steps:
+        shared = [loop for loop in backward if loop in loops]
+        if shared:
+            return shared[-1]
     return None

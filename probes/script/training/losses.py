@@ -107,6 +107,5 @@ def _foreign(script: Script, datum: Called) -> Iterator[Finding]:
 def _first(script: Script, value: Value | None, name: str) -> Called | None:
     if value is None or value.term is None:
         return None
-    trace = script.machine.trace
-    term = next((t for t in trace.walk(value.term) if is_call(t, name)), None)
-    return next((call for call in trace.calls if call.term is term), None)
+    term = next((t for t in script.machine.trace.walk(value.term) if is_call(t, name)), None)
+    return script.givers.get(id(term)) if term is not None else None

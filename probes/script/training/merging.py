@@ -45,7 +45,7 @@ def find_merging(script: Script) -> Iterator[Finding]:
 
 def _products(script: Script) -> Iterator[Product]:
     trace = script.machine.trace
-    for node in script.nodes:
+    for node in script.all((ast.BinOp, ast.Call)):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             sides = [node.left, node.right]
         elif isinstance(node, ast.Call) and last_name(node.func) in _PRODUCTS:
@@ -134,7 +134,7 @@ def _precision(trace: Trace, product: Product) -> Iterator[Finding]:
 def _scale(script: Script, products: dict[Term, Product]) -> Iterator[Finding]:
     """A product that is added to a weight as it is."""
     trace = script.machine.trace
-    for node in script.nodes:
+    for node in script.all((ast.BinOp, ast.AugAssign)):
         if not (isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, ast.Add)):
             continue
         sides = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.value]
@@ -165,7 +165,7 @@ def _bare(term: Term) -> Term:
 
 def _swapped(script: Script) -> Iterator[Finding]:
     trace = script.machine.trace
-    for node in script.nodes:
+    for node in script.all((ast.Dict, ast.Call)):
         if isinstance(node, ast.Dict):
             pairs = {constant(k): constant(v) for k, v in zip(node.keys, node.values, strict=True)}
             one, three = str(pairs.get("w1", "")), str(pairs.get("w3", ""))

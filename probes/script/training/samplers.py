@@ -81,7 +81,7 @@ def _runs_on(script: Script, call: Called, options: Called) -> bool:
 def _is_beyond(script: Script, options: Called) -> bool:
     """Whether more new tokens are asked for than the model has room for, even without a prompt."""
     limit = options.named["max_tokens"].const if "max_tokens" in options.named else None
-    models = {name for name, _ in base_models(script)} | sampled_models(script)
+    models = {name for name, _ in script.kept(base_models)} | {*script.kept(sampled_models)}
     if type(limit) is not int or len(models) != 1:
         return False
     stated = _CONTEXT.search(models.pop())

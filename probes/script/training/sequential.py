@@ -23,6 +23,7 @@ def find_sequential(script: Script) -> Iterator[Finding]:
     if is_stepped(script):
         return
     submits = {e.uid: e for e in machine.events if e.what == "submit" and e.op in _REQUESTS}
+    alone: dict[tuple[int, int], bool] = {}
     for wait in machine.events:
         sent = submits.get(wait.uid) if wait.what == "wait" else None
         if sent is None or sent.detached or not sent.sure or wait.style == "gather":
@@ -30,8 +31,11 @@ def find_sequential(script: Script) -> Iterator[Finding]:
         loop = sent.each[-1] if sent.each and sent.each == wait.each else None
         if loop is None or not _is_plain(script, loop):
             continue
-        calls = [c for c in machine.trace.calls if c.node is sent.node and loop in c.loops]
-        if calls and all(_is_alone(script, call) for call in calls):
+        place = id(sent.node), id(loop)
+        if place not in alone:
+            calls = [c for c in script.readings.get(place[0], ()) if loop in c.loops]
+            alone[place] = bool(calls) and all(_is_alone(script, call) for call in calls)
+        if alone[place]:
             many = any(_takes_long(script, each) for each in sent.each)
             assumed = (OF_TINKER if may_be_another(script) else "") if many else _MANY
             yield Finding("waits-in-sequence", wait.node, other=loop, assumed=assumed)

@@ -72,6 +72,7 @@ def main():
     options.add_argument("--fourth", action="store_true", help="those of a third author")
     options.add_argument("--fifth", action="store_true", help="those of public reports")
     options.add_argument("--sixth", action="store_true", help="those of a fifth author")
+    options.add_argument("--seventh", action="store_true", help="those of a sixth author")
     options.add_argument("--half", default="ab", choices=("a", "b", "ab"), help="by their names")
     options.add_argument(
         "--without", action="store_true", help="without the hypotheses of the right cause"
@@ -79,7 +80,7 @@ def main():
     options.add_argument("--verbose", action="store_true")
     options.add_argument("--json", type=Path)
     given = options.parse_args()
-    for name in ("apart", "further", "seen", "fourth", "fifth", "sixth"):
+    for name in ("apart", "further", "seen", "fourth", "fifth", "sixth", "seventh"):
         if getattr(given, name):
             choose(name)
     doctor = Diagnoser.load()

@@ -7,6 +7,7 @@ looked for, without those of the API table, which are tested here), "facts" and 
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -248,6 +249,26 @@ def test_a_script_too_entangled_to_follow_says_so(vocabulary):
     outcome = read(HEAD + body, vocabulary)
     assert [p.code for p in outcome.problems] == ["MM467"]
     assert not absent(outcome)
+
+
+def test_the_work_grows_with_the_program_and_not_faster(vocabulary):
+    """Counted in calls: what the checks need of the whole program is looked for once."""
+
+    def calls_for(size):
+        counted: Counter[str] = Counter()
+        sample = (
+            "r = s.sample(p, num_samples=1, sampling_params=tinker.SamplingParams()).result()\n"
+        )
+        text = HEAD + "s = tc.save_weights_and_get_sampling_client('a')\n" + sample * size
+        sys.setprofile(lambda frame, event, arg: counted.update((event,)))
+        try:
+            read(text, vocabulary)
+        finally:
+            sys.setprofile(None)
+        return counted["call"]
+
+    once = calls_for(50)
+    assert calls_for(200) < 4.4 * once
 
 
 def test_a_part_that_is_not_valid_python_costs_that_part_only(vocabulary):

@@ -12,6 +12,8 @@ from typing import Any
 
 MIN_LENGTH = 3
 MAX_LENGTH = 24
+MAX_WAYS = 12
+"""To spell a part of a pattern; one with more of them is left out."""
 
 _parser: Any = re._parser  # type: ignore[attr-defined]
 _constants: Any = re._constants  # type: ignore[attr-defined]
@@ -44,7 +46,8 @@ def _parsed(pattern: str) -> Iterable[Any]:
 
 def _any_of(parsed: Iterable[Any]) -> tuple[str, ...]:
     """Texts one of which each match contains: those whose shortest is the longest."""
-    found: list[tuple[str, ...]] = [(run[:MAX_LENGTH],) for run in _runs(parsed)]
+    parsed = list(parsed)
+    found = _spelled(parsed)
     for op, argument in parsed:
         if op is _constants.SUBPATTERN:
             found.append(_any_of(argument[-1]))
@@ -56,6 +59,53 @@ def _any_of(parsed: Iterable[Any]) -> tuple[str, ...]:
             found.append(tuple(sorted(every)) if all(branches) else ())
     certain = [texts for texts in found if texts and min(map(len, texts)) >= MIN_LENGTH]
     return max(certain, key=lambda texts: (min(map(len, texts)), -len(texts)), default=())
+
+
+def _spelled(parsed: Iterable[Any]) -> list[tuple[str, ...]]:
+    """The ways to spell each stretch of a sequence that has few of them."""
+    stretches, ways = [], [""]
+    for item in parsed:
+        further = _ways(item)
+        if further and len(ways) * len(further) <= MAX_WAYS:
+            ways = [way + more for way in ways for more in further]
+        else:
+            stretches.append(ways)
+            ways = further or [""]
+    return [tuple(sorted({way[:MAX_LENGTH] for way in each})) for each in (*stretches, ways)]
+
+
+def _ways(item: Any) -> list[str]:
+    """All lower-case texts that a part of a pattern stands for; none if there are many."""
+    op, argument = item
+    if op is _constants.AT:
+        return [""]  # an anchor takes no text
+    if op is _constants.LITERAL:
+        return [chr(argument).lower()] if argument < 128 else []
+    if op is _constants.IN:
+        ways = [way for part in argument for way in (_ways(part) or [""])]
+        return sorted(set(ways)) if "" not in ways and len(ways) <= MAX_WAYS else []
+    if op is _constants.RANGE:
+        first, last = argument
+        return [chr(n).lower() for n in range(first, last + 1)] if last - first < MAX_WAYS else []
+    parts: list[Iterable[Any]] = []
+    if op is _constants.SUBPATTERN:
+        parts = [argument[-1]]
+    elif op is _constants.BRANCH:
+        parts = list(argument[1])
+    found = [_all_of(part) for part in parts]
+    every = sorted({way for ways in found for way in ways})
+    return every if all(found) and len(every) <= MAX_WAYS else []
+
+
+def _all_of(parsed: Iterable[Any]) -> list[str]:
+    """All texts that a sequence stands for; none if there are many."""
+    ways = [""]
+    for item in parsed:
+        further = _ways(item)
+        ways = [way + more for way in ways for more in further]
+        if not ways or len(ways) > MAX_WAYS:
+            return []
+    return ways
 
 
 def _runs(parsed: Iterable[Any]) -> list[str]:

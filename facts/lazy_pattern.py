@@ -1,0 +1,23 @@
+"""Regular expressions that are compiled when they are first used: a short run imports many that it
+never asks."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+class _Lazy:
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._given = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(re.compile(*self._given), name)
+        setattr(self, name, found)
+        return found
+
+
+def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """What :func:`re.compile` gives, for its attributes and methods."""
+    made: Any = _Lazy(pattern, flags)
+    return made  # type: ignore[no-any-return]

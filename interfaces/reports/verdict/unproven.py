@@ -1,0 +1,111 @@
+"""The verdict where no cause is proven: what is likely, what is in order, and what would tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ....engine.diagnosis.report import Diagnosis, NextStep
+from ..layout import Line
+from ..safe_text import one_line
+from ..unexplained import advice
+from ..view import NEXT, ReportView
+from .commands import action_lines
+from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, step_command
+from .words import brief, listed, looked_at, new, places, reasons, seen, titles
+
+MAX_FINE = 3
+STILL_WRONG = (
+    "`diagnose inspect FOLDER` reads the folder of a run, `diagnose decode -` an error "
+    "message, and `diagnose` asks."
+)
+"""Follows where nothing was found."""
+
+
+def without_cause(view: ReportView) -> Iterator[Line]:
+    """Nothing is proven: what is likely, and what would tell."""
+    said: set[str] = set()
+    for lead in view.leads[:MAX_CAUSES]:
+        yield Line(lead.headline, 2, "warning", mark=f"[{lead.severity}, possible] ")
+        told = [brief(reason) for reason in new(reasons(lead, view)[:1], said)]
+        yield from (Line(reason, 4) for reason in told)
+        if len(view.leads) == 1:
+            yield from _shown(lead, view, told)
+    yield from titles(LEADS, view.leads[MAX_CAUSES:])
+    told = [d.id for d in _with_steps(view)]
+    told += [view.port.next.finding] if view.port and view.port.next else []
+    fine = [d for d in view.fine if d.id not in told and not d.title.startswith(NEXT)]
+    yield from _fine(fine, view, alone=not told and not view.leads)
+    yield from _all_right(view)
+    steps = _steps(view)
+    for number, step in enumerate(steps[:MAX_STEPS]):
+        yield Line(asked(step), mark="Next: " if number == 0 else "Or:   ")
+        if step.command:
+            yield from step_command(step)
+    if not steps and not view.leads:
+        yield from _looked(view)
+    if not steps and view.leads:
+        first = view.leads[0]
+        for line in action_lines(first.actions, "Try first: ", checked=True, where=""):
+            yield line._replace(indent=max(0, line.indent - 2))
+        if first.packet:
+            yield Line(listed(first.packet, PACKET), mark="To hand over: ")
+
+
+def _shown(d: Diagnosis, view: ReportView, told: Sequence[str]) -> Iterator[Line]:
+    """What shows that a lead holds, and where."""
+    where = places(d, view)
+    if quote := seen(d, view, (d.headline, where, *told)):
+        yield Line(quote, 4, mark="Seen: ")
+    if where and where.removeprefix("component ") not in " ".join(told):
+        yield Line(where, 4, mark="Where: ")
+
+
+def _steps(view: ReportView) -> list[NextStep]:
+    """What to find out where no cause is proven: of leads that can be tried out, only what tells
+    them apart."""
+    if not is_open(view):
+        return []
+    steps = [step for step in view.report.next if step.type != "action"]
+    leads = {d.id for d in view.leads}
+    telling = [step for step in steps if leads.intersection(step.separates)]
+    return telling if telling or (leads and view.leads[0].actions) else steps
+
+
+def _fine(found: Sequence[Diagnosis], view: ReportView, *, alone: bool) -> Iterator[Line]:
+    """What is in order, and by what figure; of one that stands ``alone`` also what follows."""
+    for d in found[:MAX_FINE]:
+        yield Line(one_line(d.title), style="good", mark="No fault: " if d.actions else "Fine: ")
+        yield from (Line(brief(reason), 2) for reason in reasons(d, view)[:1])
+    yield from titles("Also fine: ", found[MAX_FINE:], "good")
+    if alone and len(found) == 1:
+        yield from action_lines(found[0].actions, where="")
+
+
+def _looked(view: ReportView) -> Iterator[Line]:
+    """What "no problem" rests on, and what would tell more: it is no certificate of health."""
+    if not view.report.facts or (view.port and view.port.next) or _with_steps(view):
+        return
+    if view.report.unexplained:
+        if told := advice(view.report.unexplained):
+            yield Line(told, mark="Next: ")
+        return
+    yield Line(f"{looked_at(view)}.", mark="Looked at: ")
+    yield Line(STILL_WRONG, mark="Still wrong? ")
+
+
+def _with_steps(view: ReportView) -> list[Diagnosis]:
+    """What is fine and told with what to do."""
+    told = view.port.next.finding if view.port and view.port.next else ""
+    failed = view.port and any(row.alarming for row in view.port.rows)
+    found = [d for d in view.fine if d.actions and d.id != told][::-1][:MAX_STEPS]
+    return [d for d in found if d.title.startswith(NEXT) or failed or is_open(view)]
+
+
+def _all_right(view: ReportView) -> Iterator[Line]:
+    """What is no fault and still calls for something, such as the next stage of a port."""
+    for d in _with_steps(view):
+        step = d.title.startswith(NEXT)
+        yield Line(d.title.removeprefix(NEXT), 0, "good", mark=NEXT if step else "No fault: ")
+        if not step:
+            yield from (Line(brief(reason), 2) for reason in reasons(d, view)[:1])
+        yield from action_lines(d.actions, where="")

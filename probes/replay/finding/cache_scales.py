@@ -1,0 +1,53 @@
+"""Factors of keys and values of each head, as decoded tokens read them from the cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...shared import np
+from ..formula.formulas import FORMULAS
+from ..spec import Reading
+from .given import Finder, Found, Given
+
+MOST_HEADS = 16
+STEPS, STEP = 6, 0.02
+OTHER = 0.05
+"""How far a factor has to be from one, at least one of them."""
+LARGEST = 3.0
+"""The logarithm of a factor that is looked for, at most."""
+
+
+def _scales(one: Given) -> Found:
+    """By Gauss and Newton: few factors, and far more numbers that have to fit."""
+    groups = int(one.reading.spec["kv_heads"])
+    if groups > MOST_HEADS:
+        return
+    for of in ("past", "all"):
+        logs = np.zeros(2 * groups)
+        for _ in range(STEPS):
+            left = _left(one, logs, of)
+            slopes = np.stack([(_left(one, logs + STEP * unit, of) - left) / STEP
+                               for unit in np.eye(2 * groups)], axis=1)  # fmt: skip
+            move = np.linalg.lstsq(slopes, -left, rcond=None)[0]
+            logs = (logs + move.clip(-0.7, 0.7)).clip(-LARGEST, LARGEST)
+        factors = np.exp(logs)
+        if np.isfinite(factors).all() and np.abs(factors - 1).max() > OTHER:
+            words = ", ".join(f"{each:.3g}" for each in factors[:8])
+            yield _read(one, logs, of), f"{words} ({of})"
+
+
+def _read(one: Given, logs: Any, of: str) -> Reading:
+    keys, values = np.split(np.exp(logs).astype(np.float32), 2)
+    scales = keys[:, None, None], values[:, None, None]
+    before = one.reading.spec, one.reading.weights
+    spec = one.reading.spec | {"cached": "scaled", "cached_scales": scales, "cached_of": of}
+    return one.reading._replace(spec=spec | {"prompt": before})
+
+
+def _left(one: Given, logs: Any, of: str) -> Any:
+    reading = _read(one, logs, of)
+    made = FORMULAS["attention"](reading.spec, reading.weights, one.given)
+    return (made - one.output)[:, one.rows].astype(np.float64).ravel()
+
+
+CACHE_FINDERS: dict[str, Finder] = {"cache-scales": _scales}

@@ -1,0 +1,225 @@
+"""Syntax trees with their nodes in the order of the text, read once and kept for all that ask."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from heapq import merge
+from itertools import chain
+from typing import Any, TypeVar, cast
+
+from .values import FUNCTIONS, FunctionNode, last_name, names_sdk
+
+MAX_NODES = 400_000
+_WORD = re.compile(r"\w+")
+_Node = TypeVar("_Node", bound=ast.AST)
+# Fields that hold no nodes.
+_PLAIN = frozenset({"id", "attr", "arg", "asname", "module", "level", "kind", "type_comment", "tag",
+                    "conversion", "simple", "is_async", "rest", "kwd_attrs", "ctx"})  # fmt: skip
+_OF_TYPE = {"Constant": "value", "Global": "names", "Nonlocal": "names"}
+_NAMING = ("id", "attr", "arg", "name", "asname")
+_fields: dict[type[ast.AST], tuple[tuple[str, ...], int]] = {}
+
+
+def _fields_of(kind: type[ast.AST]) -> tuple[tuple[str, ...], int]:
+    """The fields of a type that may hold nodes, and how many of its nodes are a mere context."""
+    plain = _PLAIN | {_OF_TYPE.get(kind.__name__, "")}
+    if kind.__name__ != "TypeAlias":
+        plain |= {"name"}
+    found = tuple(f for f in kind._fields if f not in plain), int("ctx" in kind._fields)
+    return _fields.setdefault(kind, found)
+
+
+class Tree:
+    """The nodes of some trees. ``size`` counts contexts (Load, Store) too, which are no nodes here.
+    ``whole`` is false where there are too many nodes to read them all."""
+
+    def __init__(self, *roots: ast.Module) -> None:
+        self.root = roots[0]
+        self.nodes: list[ast.AST] = []
+        self.parents: dict[int, ast.AST] = {}
+        self.children: dict[int, list[ast.AST]] = {}
+        self.of_type: dict[type[ast.AST], list[int]] = {}
+        self.size = 0
+        waiting: list[ast.AST] = [*reversed(roots)]
+        nodes, parents, places = self.nodes, self.parents, self.of_type
+        while waiting and self.size < MAX_NODES:
+            node = waiting.pop()
+            kind = type(node)
+            if kind in places:
+                places[kind].append(len(nodes))
+            else:
+                places[kind] = [len(nodes)]
+            nodes.append(node)
+            fields, contexts = _fields.get(kind) or _fields_of(kind)
+            self.size += 1 + contexts
+            below: list[ast.AST] = []
+            for field in fields:
+                value = getattr(node, field, None)
+                if isinstance(value, list):
+                    below += [each for each in value if isinstance(each, ast.AST)]
+                elif isinstance(value, ast.AST):
+                    below.append(value)
+            if below:
+                self.children[id(node)] = below
+                for child in below:
+                    parents[id(child)] = node
+                waiting += below[::-1]
+        self.whole = not waiting
+
+    def of(self, kinds: type[ast.AST] | tuple[type[ast.AST], ...]) -> list[tuple[int, ast.AST]]:
+        """The nodes of a type with their places, in the order of the text."""
+        found = [places for kind, places in self.of_type.items() if issubclass(kind, kinds)]
+        ordered = found[0] if len(found) == 1 else sorted(chain.from_iterable(found))
+        return [(place, self.nodes[place]) for place in ordered]
+
+    def by_level(self, kinds: type[ast.AST] | tuple[type[ast.AST], ...]) -> list[ast.AST]:
+        """The nodes of a type, outer levels first, as ``ast.walk`` gives them."""
+        found = [node for _, node in self.of(kinds)]
+        return sorted(found, key=self._level)
+
+    def _level(self, node: ast.AST) -> int:
+        level = 0
+        while (above := self.parents.get(id(node))) is not None:
+            node, level = above, level + 1
+        return level
+
+    @cached_property
+    def called(self) -> dict[str, list[tuple[int, ast.AST]]]:
+        """The calls, by the last name of what is called."""
+        found: dict[str, list[tuple[int, ast.AST]]] = {}
+        for place, node in self.of(ast.Call):
+            assert isinstance(node, ast.Call)
+            found.setdefault(last_name(node.func), []).append((place, node))
+        return found
+
+    @cached_property
+    def attributes(self) -> dict[str, list[tuple[int, ast.AST]]]:
+        """The attributes that are read or set, by name."""
+        found: dict[str, list[tuple[int, ast.AST]]] = {}
+        for place, node in self.of(ast.Attribute):
+            assert isinstance(node, ast.Attribute)
+            found.setdefault(node.attr, []).append((place, node))
+        return found
+
+    @cached_property
+    def imports(self) -> list[ast.AST]:
+        """The import statements, outer levels first."""
+        return self.by_level((ast.Import, ast.ImportFrom))
+
+    @cached_property
+    def definitions(self) -> list[ast.AST]:
+        """Modules, classes and functions, outer levels first."""
+        return self.by_level((ast.Module, ast.ClassDef, *FUNCTIONS))
+
+    @cached_property
+    def mentions_sdk(self) -> bool:
+        """Whether it imports something of the SDK, or has a name that is the SDK's or stands for
+        one of its clients."""
+        names = {*self.attributes}
+        for kind in self.of_type:
+            for field in {"id", "arg"} & set(kind._fields):
+                places = self.of_type[kind]
+                names.update(getattr(self.nodes[place], field) or "" for place in places)
+        return names_sdk(self.imports, names)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All names, keywords and words of texts; texts that are statements are only for
+        readers."""
+        found: set[str] = set()
+        for kind, places in self.of_type.items():
+            for field in set(_NAMING) & set(kind._fields):
+                values = {getattr(self.nodes[place], field, None) for place in places}
+                found.update(v.rpartition(".")[2] for v in values if isinstance(v, str))
+        for _, node in self.of((ast.Constant, ast.ImportFrom, ast.alias)):
+            if isinstance(node, ast.ImportFrom):
+                found.update((node.module or "").split("."))
+            elif isinstance(node, ast.alias):
+                found.update(node.name.split("."))
+            elif isinstance(text := getattr(node, "value", None), str) and not isinstance(
+                self.parents.get(id(node)), ast.Expr
+            ):
+                found.update(_WORD.findall(text[:20_000]))
+                found.update((text,) if len(text) < 40 else ())
+        return frozenset(found)
+
+
+class Nodes:
+    """The nodes of the modules of a program. ``whole`` is false where there are too many."""
+
+    def __init__(self, *given: ast.Module | Tree) -> None:
+        parts = [each if isinstance(each, Tree) else Tree(each) for each in given]
+        self.tree = parts[0].root
+        if sum(part.size for part in parts) > MAX_NODES or not all(p.whole for p in parts):
+            parts = [Tree(*(part.root for part in parts))]
+        self._parts = parts
+        self.whole = all(part.whole for part in parts)
+        self.size = sum(part.size for part in parts)
+        self.nodes: list[ast.AST] = []
+        self.parents: dict[int, ast.AST] = {}
+        self._children: dict[int, list[ast.AST]] = {}
+        for part in parts:
+            self.nodes += part.nodes
+            self.parents.update(part.parents)
+            self._children.update(part.children)
+        self._all: dict[Any, list[ast.AST]] = {}
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All names, keywords and words of texts in it, without docstrings."""
+        return frozenset[str]().union(*(part.words for part in self._parts))
+
+    def all(
+        self, kind: type[_Node] | tuple[type[_Node], ...], below: ast.AST | None = None
+    ) -> Iterator[_Node]:
+        """The nodes of a type, in the order of the text; those below a node or all."""
+        if below is not None:
+            return (node for node in self.below(below) if isinstance(node, kind))
+        found = self._all.get(kind)
+        if found is None:
+            found = self._all[kind] = [node for p in self._parts for _, node in p.of(kind)]
+        return cast("Iterator[_Node]", iter(found))
+
+    def calls_of(self, names: Iterable[str]) -> Iterator[ast.Call]:
+        """The calls of what has one of these last names, in the order of the text."""
+        wanted = {*names}
+        for part in self._parts:
+            called = [part.called[name] for name in wanted & part.called.keys()]
+            yield from cast("Iterator[ast.Call]", (node for _, node in merge(*called, key=_place)))
+
+    def called(self) -> Iterator[str]:
+        """The last names of all that is called."""
+        return chain.from_iterable(part.called for part in self._parts)
+
+    def attributes_of(self, names: Iterable[str]) -> Iterator[ast.Attribute]:
+        """The attributes with one of these names, in the order of the text."""
+        wanted = {*names}
+        for part in self._parts:
+            named = [part.attributes[name] for name in wanted & part.attributes.keys()]
+            ordered = (node for _, node in merge(*named, key=_place))
+            yield from cast("Iterator[ast.Attribute]", ordered)
+
+    def below(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A node and all below it, in the order of the text."""
+        waiting = [node]
+        while waiting:
+            each = waiting.pop()
+            yield each
+            waiting += self._children.get(id(each), ())[::-1]
+
+    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What contains a node, innermost first."""
+        while (parent := self.parents.get(id(node))) is not None:
+            yield parent
+            node = parent
+
+    def function_of(self, node: ast.AST) -> FunctionNode | None:
+        """The innermost function around a node."""
+        return next((each for each in self.above(node) if isinstance(each, FUNCTIONS)), None)
+
+
+def _place(found: tuple[int, ast.AST]) -> int:
+    return found[0]
