@@ -212,8 +212,10 @@ class Vocabulary(NamedTuple):
         """What the listed values of facts stand for, by ``kind.attribute=value``."""
         found: dict[str, str] = {}
         for fact in facts:
-            for name, value in fact.values:
-                listed = self.kinds[fact.kind].attributes[name].values
+            kind = self.kinds.get(fact.kind)
+            for name, value in fact.values if kind else ():
+                declared = kind.attributes.get(name) if kind else None
+                listed = declared.values if declared else None
                 if listed and (meaning := listed.get(str(value))):
                     found[f"{fact.kind}.{name}={value}"] = meaning
         return found
