@@ -6,7 +6,6 @@ import os
 import pickle
 import shutil
 import stat
-import sys
 import time
 from functools import partial
 from itertools import islice
@@ -119,20 +118,6 @@ def test_it_knows_what_it_was_made_from(
     used = "yaml" not in modules_after(*arguments, MODELMEDIC_CACHE=str(cache))
     assert used == (option == "--engine")
     assert "yaml" not in modules_after(*arguments, MODELMEDIC_CACHE=str(cache))
-
-
-def test_a_changed_overlay_is_compiled_again(tmp_path, diagnose, facts_file):
-    overlay, cache = tmp_path / "overlay", tmp_path / "cache"
-    overlay.mkdir()
-    text = (
-        "schema: modelmedic/diagnoses/1\ndomain: local\nsources: [{ref: here}]\ndiagnoses:\n"
-        "  - {id: local.x.y, title: TITLE, severity: info, kind: benign, summary: X.}\n"
-    )
-    for title in ("First", "Second"):
-        (overlay / "diagnoses.yaml").write_text(text.replace("TITLE", title))
-        for _ in range(2):
-            answer = diagnose("explain", "local.x.y", "--kb", overlay, MODELMEDIC_CACHE=str(cache))
-            assert answer.out.startswith(title)
 
 
 DAMAGES = {
@@ -408,20 +393,3 @@ def test_old_files_go(cache, diagnose, facts_file, tmp_path):
     assert len(left) < 12
     assert any(path.stat().st_size > 1000 for path in left)
     assert (cache / "notes.txt").read_text() == "mine"
-
-
-def test_empty_switches_it_off(diagnose, modules_after, slow_steps, tmp_path):
-    for _ in range(2):
-        loaded = modules_after("--facts", slow_steps, MODELMEDIC_CACHE="", HOME=str(tmp_path))
-        assert "yaml" in loaded
-    assert not list(tmp_path.glob("**/knowledge-*"))
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="where it is depends on the platform")
-def test_where_it_is_kept(diagnose, slow_steps, tmp_path):
-    home = {"HOME": str(tmp_path), "MODELMEDIC_CACHE": None, "XDG_CACHE_HOME": None}
-    assert diagnose("--facts", slow_steps, **home).code == 1
-    assert list((tmp_path / ".cache" / "modelmedic").glob("knowledge-*.jsonl"))
-    assert diagnose("--facts", slow_steps, **home | {"XDG_CACHE_HOME": str(tmp_path / "x")}).code
-    assert list((tmp_path / "x" / "modelmedic").glob("knowledge-*.jsonl"))
-    assert diagnose("--facts", slow_steps, **home | {"HOME": "/dev/null"}).code == 1

@@ -118,7 +118,7 @@ def test_the_fix_of_a_row_stays_before_what_is_done(doctor):
         fact("gil_jitter", max_s=0.1),
     ]
     found = commands_of(doctor, "tinker.perf.high-wait-time", *waits)
-    assert found == ["diagnose probe service"]
+    assert found == ["diagnose probe service --capabilities-only"]
 
 
 def test_stage_3_is_not_run_again_for_its_own_suspects(doctor):
