@@ -37,7 +37,11 @@ if TYPE_CHECKING:
 
 SUFFIX = ".md"
 _FROM_FACTS = ("Replace: ", "Where: ", "Not explained: ", "From: ")
-_SPECIAL = re.compile(r"[\\`*\[\]<>&|~$@#!{}]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.")
+# A dot before two letters, as in train.py, makes some readers take the name for that of a host.
+_SPECIAL = re.compile(
+    r"[\\`*\[\]<>&|~$@#!{}]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\."
+    r"|(?<=\w)\.(?=(?:[A-Za-z]{2}|com|org|net|edu|gov|info|pro|web|name)\b)"
+)
 _LEADING = re.compile(r"^([-+=:]|\d{1,9}(?=[.)]))")
 
 
