@@ -7,7 +7,6 @@ that goes beyond one.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "Absence",
@@ -27,7 +26,10 @@ __all__ = [
     "diagnose",
 ]
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .compiler.store.knowledge_base import VERSION as __version__
     from .compiler.store.knowledge_base import KnowledgeBase
     from .diagnosis.consultation import Consultation

@@ -7,9 +7,11 @@ does without where there is none.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .diagnosis.report import Report
 
 RENDERER = "modelmedic.interfaces.reports.notebook"

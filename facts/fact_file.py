@@ -6,15 +6,16 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 from .fact import Fact, Provenance
 from .kinds import Vocabulary
 from .problems import Location, ModelMedicError, Problem, did_you_mean, excerpt
 from .regular_files import NotRegularError, read_regular
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
 SCHEMA = "modelmedic/facts/1"
 MAX_BYTES = 32_000_000

@@ -7,12 +7,16 @@ from plain data, so that a compiled vocabulary can be loaded without YAML or pyd
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from .fact import Fact, Provenance, Value
 from .owners import Owner
 from .problems import Location, ModelMedicError, Problem, did_you_mean, excerpt
 from .records import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 MAX_STRING = 4_096
 MAX_TEXT = 65_536

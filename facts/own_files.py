@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, BinaryIO
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import BinaryIO
 
 MAX_BYTES = 256_000_000
 

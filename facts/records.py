@@ -1,16 +1,18 @@
-"""Two standard declarations, made lighter: what costs start-up time or a lock is left out."""
+"""Three standard declarations, made lighter: what costs start-up time or a lock is left out."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+__all__ = ["Generic", "NamedTuple", "cached_property"]
 
-__all__ = ["NamedTuple", "cached_property"]
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from functools import cached_property
-    from typing import NamedTuple
+    from types import CodeType
+    from typing import Any, Generic, NamedTuple
 else:
-    from collections import _tuplegetter, namedtuple
+    from collections import _tuplegetter
+    from functools import cache
+    from types import FunctionType
 
     class cached_property:
         """``functools.cached_property`` without the lock that all instances of a class share. Of
@@ -26,17 +28,35 @@ else:
                 return self
             return instance.__dict__.setdefault(self._name, self._function(instance))
 
+    class Generic:
+        """``typing.Generic`` at run time, where nothing asks for parameters."""
+
+        def __class_getitem__(cls, parameters: object) -> Any:
+            return cls
+
+    _GLOBALS = {"_new": tuple.__new__}
+
+    @cache
+    def _of_so_many(count: int) -> CodeType:
+        names = "".join(f"_{n}, " for n in range(count))
+        return eval(f"lambda _cls, {names}: _new(_cls, ({names}))").__code__  # noqa: S307 - numbers
+
     class _Constructor:
-        """``__new__`` of a named tuple, compiled when it is first wanted: of eighty classes that a
-        short run declares, it makes a third."""
+        """``__new__`` of a named tuple, made when it is first wanted: of eighty classes that a
+        short run declares, it makes a third. What is compiled for one class serves all that have
+        as many fields."""
 
         def __set_name__(self, owner: type, name: str) -> None:
             self._made = owner
 
         def __get__(self, instance: object, owner: type) -> Any:
             made = self._made
-            defaults = made._field_defaults.values()
-            new = namedtuple(made.__name__, made._fields, defaults=defaults).__new__
+            code = _of_so_many(len(made._fields)).replace(
+                co_varnames=("_cls", *made._fields),
+                co_name="__new__",
+                co_qualname=f"{made.__qualname__}.__new__",
+            )
+            new = FunctionType(code, _GLOBALS, "__new__", (*made._field_defaults.values(),))
             made.__new__ = staticmethod(new)
             return new
 

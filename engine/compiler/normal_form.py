@@ -10,16 +10,20 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...facts import Attribute, Kind, Problem, Vocabulary
 from ...facts.problems import did_you_mean
-from ..inference.program import Aggregate, Guard, Literal, Mode, Pattern, Test
+from ..inference.program import Aggregate, Guard, Literal, Pattern, Test
 from .alternatives import Alternative, Alternatives, Path, SharedPatterns
 from .operands import VARIABLE, VERBATIM, is_variable, operand_problem, pairs
 from .source import conditions as c
 from .source.knowledge_source import Item
 from .templates import statistic_unit, unit_of
+
+if TYPE_CHECKING:
+    from ..inference.program import Mode
+
 
 MAX_ALTERNATIVES = 256
 _EQUAL = ("eq", "version_eq")

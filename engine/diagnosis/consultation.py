@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
 
 from ...facts import Fact, Problem
 from ...facts.problems import out_of_time
@@ -17,7 +16,10 @@ from .next_step.commands import with_known_facts
 from .report import Candidate, Diagnosis, Message, NextStep, Report, RuledOut, Unexplained
 from .rule_constants import ERRORS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
     from .diagnoser import Diagnoser
     from .evaluation import Evaluator
     from .next_step.hypotheses import Hypotheses
@@ -25,10 +27,11 @@ if TYPE_CHECKING:
     from .results.answers import Absence
     from .why_not import WhyNot
 
+    Plan = bool | Literal["open"]
+    """Whether a report says what else is possible and what to do next: always, never, or only while
+    no cause is decided."""
+
 TOOL: Mapping[str, str] = {"name": "modelmedic", "version": VERSION}
-Plan = bool | Literal["open"]
-"""Whether a report says what else is possible and what to do next: always, never, or only while
-no cause is decided."""
 
 
 class Consultation:

@@ -11,24 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache as once
-from typing import TYPE_CHECKING, Any
 
 from ...facts import Fact, Location, Problem, Provenance
 from ...facts.fact import canonical
 from ...facts.records import cached_property
 from ..compiler.store.knowledge_base import KnowledgeBase
 from ..inference.derivation import Backend, Work
-from ..inference.engine import Choice, InferenceEngine, choose_backend
+from ..inference.engine import InferenceEngine, choose_backend
 from ..inference.matcher import Matcher
 from ..inference.working_memory import WorkingMemory
-from .consultation import Consultation, Plan
+from .consultation import Consultation
 from .report import Report
 from .rule_constants import Outlook, RuleConstants
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
     from ..compiler.changes import Applied
+    from ..inference.engine import Choice
+    from .consultation import Plan
     from .next_step.evidence_sources import EvidenceSources
     from .results.answers import WhatIf
     from .screening import Finding, Screening

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
-from typing import Any
 
 from ...facts import Fact, Value
 from ...facts.records import NamedTuple, cached_property
@@ -12,6 +11,11 @@ from ..inference.derivation import Derivation, Firing
 from ..inference.program import Literal, Rule
 from . import wording
 from .rule_constants import RuleConstants
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 MAX_FACTS_SHOWN = 8
 Key = tuple[int, tuple[Value, ...]]

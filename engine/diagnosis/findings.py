@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
 
 from ...facts import Fact
 from ..compiler.store.knowledge_base import KnowledgeBase
 from ..inference.program import Rule
 from .explain import Explanations, Step
 from .report import SEVERITIES, Diagnosis, Evidence, RuledOut, Unfolding
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+else:
+    Protocol = object
+
 
 _KINDS = ("root-cause", "user-code", "escalation", "symptom", "benign")
 _CONFIDENCE = ("possible", "likely", "certain")

@@ -8,8 +8,11 @@ from threading import Lock
 
 from ...facts import ModelMedicError
 from ..compiler.store.knowledge_base import KnowledgeBase, content_digest
-from ..inference.engine import Choice
 from .diagnoser import Diagnoser
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..inference.engine import Choice
 
 
 class LiveDiagnoser:

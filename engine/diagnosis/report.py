@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from ...facts import Fact, Problem
 from ...facts.problems import OUT_OF_TIME
 from ...facts.records import NamedTuple
 from ..display import bundle, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+else:
+    Any = object
+
 
 SCHEMA = "modelmedic/report/1"
 SEVERITIES = ("info", "warning", "error", "blocker")

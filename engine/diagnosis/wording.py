@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from ...facts import Fact, Value
 from ...facts.lazy_pattern import lazy
@@ -12,6 +11,11 @@ from ...facts.records import NamedTuple
 from ..inference.aggregates import statistic
 from ..inference.derivation import Firing
 from ..inference.program import Aggregate, Guard, Literal, Pattern, Program, Rule, Test
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _OPS = {
     "eq": "=",

@@ -9,7 +9,6 @@ negated pattern excludes are there before a rule of its stratum fires.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ...facts import Fact, Value
 from .aggregates import evaluate
@@ -27,6 +26,7 @@ from .rule_index import Signal
 from .rule_plan import RulePlan, Slot
 from .working_memory import Match, Token, WorkingMemory
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .engine import InferenceEngine
     from .joins import Joins

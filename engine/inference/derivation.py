@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
 
 from ...facts import Fact, Value
 from ...facts.records import NamedTuple
 from .program import Conclusion, Rule
 from .working_memory import WorkingMemory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
+
 
 MAX_FIRINGS = 10_000
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Literal
 
 from ...facts import Fact, ModelMedicError, Problem, Value
 from ...facts.fact import canonical
@@ -27,8 +26,14 @@ from .rule_index import Lookup, Signal
 from .rule_plan import PlanContext, RulePlan
 from .working_memory import WorkingMemory
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    Choice = Literal["auto", "durable", "native", "reference"]
+
+
 Defaults = Mapping[str, Mapping[str, Value]]
-Choice = Literal["auto", "durable", "native", "reference"]
 
 
 class InferenceEngine:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from ...facts import Value
 from .derivation import UNLIMITED, OutOfTime, Work
 from .rule_plan import RulePlan
 from .working_memory import Match
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 
 class TooMuchWork(Exception):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, TypeVar
 
 from ...facts import Fact, Value
 from ...facts.records import NamedTuple
@@ -18,9 +17,17 @@ from .patterns import FactCheck, Refutes, compile_contradiction, compile_pattern
 from .program import Program
 from .rule_index import AlphaTable, Signal, contained
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    Shareable = TypeVar("Shareable", bound=Hashable)
+else:
+    Any = object
+
+
 Values = Mapping[str, Value]
 Defaults = Mapping[str, Mapping[str, Value]]
-Shareable = TypeVar("Shareable", bound=Hashable)
 
 PASSED, POSSIBLE, REFUTED, FAILED = range(4)
 """How a fact stands to a pattern; it is refuted where the fact is about the same key and fails."""

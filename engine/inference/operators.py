@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from ...facts import Value
 from .versions import is_prerelease, version_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 Truth = bool | None
 Check = Callable[[Value], Truth]

@@ -7,11 +7,17 @@ by the type of their operand.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from ...facts import Value
 from .operators import Truth, compile_check, text_search
 from .program import Pattern, Test
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+else:
+    Any = object
+
 
 Values = Mapping[str, Value]
 FactCheck = Callable[[Values], Truth]

@@ -8,15 +8,18 @@ tuples of plain data, which JSON can hold.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-from typing import Literal as OneOf
 
 from ...facts import Value
 from ...facts.records import NamedTuple
 from .rule_index import NetworkIndex, Signal
 
-Operand = Any  # a constant, a list of constants, or nested tests for 'none_of'
-Mode = OneOf["match", "refuted", "unless_possible", "unless_match", "aggregate"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from typing import Literal as OneOf
+
+    Operand = Any  # a constant, a list of constants, or nested tests for 'none_of'
+    Mode = OneOf["match", "refuted", "unless_possible", "unless_match", "aggregate"]
 
 
 class Test(NamedTuple):

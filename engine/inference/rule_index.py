@@ -7,10 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
 
 from ...facts import Value
 from ...facts.records import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    Key = TypeVar("Key")
+    Found = TypeVar("Found")
+else:
+    Key = Found = object
+
 
 PIECE = 4
 """Characters of the pieces by which texts are found."""
@@ -27,10 +36,6 @@ class AlphaTable(NamedTuple):
     general: Sequence[int]
     by_value: Mapping[str, Mapping[tuple[str, Value], Sequence[int]]]
     by_text: Mapping[str, Mapping[str, Sequence[tuple[str, int]]]]
-
-
-Key = TypeVar("Key")
-Found = TypeVar("Found")
 
 
 class Lookup(dict[Key, Found]):

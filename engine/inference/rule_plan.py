@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from ...facts import Fact, Value
 from ...facts.records import NamedTuple
@@ -11,6 +10,10 @@ from .derivation import conclude, join_order
 from .operators import same
 from .program import Conclusion, Rule
 from .rule_index import Signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class PlanContext(NamedTuple):

@@ -11,9 +11,13 @@ import os
 from collections.abc import Iterator
 from functools import cache
 from itertools import starmap
-from typing import Any
 
 from ..records import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 COMPILED = os.path.join(os.path.dirname(__file__), "detectors.json")
 # A credential does not begin within a word; `_` may stand before it, as in a file name, and so may

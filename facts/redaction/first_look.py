@@ -10,9 +10,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any
 
 from .detectors import compiled, options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 LISTED = os.path.join(os.path.dirname(__file__), "first_look.json")
 FEW = 8

@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
 
 from ..fact import Fact
+from ..records import Generic
 from .look import Seen
 from .suspicion import suspicious
 
-T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
-R = TypeVar("R")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+    T_co = TypeVar("T_co", covariant=True)
+    R = TypeVar("R")
+else:
+    T_co = object
 
 _ROUNDS = 4  # each finds what the one before uncovered, which is rare
 _GAP = "\t"  # between texts that are searched together

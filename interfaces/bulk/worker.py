@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.compiler.store import cache
 from ...engine.compiler.store.knowledge_base import VERSION, KnowledgeBase
 from ...engine.diagnosis.diagnoser import Diagnoser
 from ...engine.diagnosis.report import Report, problems_plain
-from ...engine.inference.engine import Choice
 from ...facts import Fact, ModelMedicError, Problem, Provenance, Vocabulary
 from ...facts.fact import canonical
 from ...facts.redaction import Redactor
@@ -23,6 +22,10 @@ from ..reports.output_guard import Machine, redacted, redactor_for
 from .records import Chunk, Record, Result, open_record, packages, placed
 from .tally import Seen, Tally
 from .trouble import failure
+
+if TYPE_CHECKING:
+    from ...engine.inference.engine import Choice
+
 
 BROKEN_INPUT = "MM335"
 

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ...engine.compiler.store.knowledge_base import KnowledgeBase
 from ...facts import Location, ModelMedicError, Problem
@@ -17,8 +16,10 @@ from ..deadline import Deadline
 from ..reports.formats import Document
 from . import output
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any, BinaryIO
 
     from ...engine.compiler.changes import Applied
     from ...engine.diagnosis.consultation import Plan

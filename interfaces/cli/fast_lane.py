@@ -9,12 +9,14 @@ table (see :mod:`.options`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from ...facts.records import NamedTuple
 from ..reports.formats import FORMATS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .context import Context
 
 

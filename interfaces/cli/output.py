@@ -8,7 +8,6 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 from ...engine.diagnosis.report import SEVERITIES, Report
 from ...facts import Fact, Location, ModelMedicError, Problem
@@ -18,8 +17,10 @@ from ..reports.formats import Document, Failure, Picture, render, render_failure
 from ..reports.layout import Line, rendered, text_of
 from ..reports.output_guard import redacted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
 OK, FINDINGS, BAD_INPUT, BAD_KNOWLEDGE, NO_VERDICT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
 

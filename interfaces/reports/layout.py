@@ -9,13 +9,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from typing import TextIO
 
 from ...facts.lazy_pattern import lazy
 from ...facts.records import NamedTuple
 from ...facts.redaction import Redacted
 from .output_guard import redacted
 from .safe_text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
 
 _STYLES = {
     "heading": "1",

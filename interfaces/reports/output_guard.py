@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TypeVar
 
 from ...facts import ModelMedicError, Problem
 from ...facts.redaction import Redacted, Redactor
 
-T = TypeVar("T")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 _MACHINE_IDS = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 _NOT_SECRET = ("localhost", "localhost.localdomain")

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 # First and last code of each range: C0 (but tab and newline), DEL and C1, surrogates, private
 # formats, bidirectional and zero-width characters. The last two codes of each plane come on top.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from ...engine.diagnosis.report import Candidate, Diagnosis, Message, NextStep, Report
 from ...facts import Fact
@@ -12,7 +11,10 @@ from .layout import counted
 from .safe_text import one_line
 from .unexplained import verdict as unexplained_verdict
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .port import Port
 
 MAX_PREMISE_FACTS = 4

@@ -18,13 +18,14 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from mmap import ACCESS_READ, mmap
-from typing import TYPE_CHECKING, Any
 
 from ....facts.own_files import open_own, replace_file
 from .compiled import VERSION, Compiled, decode, encode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
 FORMAT = 16
 KEPT = 8

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from mmap import mmap
-from typing import Any
 
 from ....facts import Attribute, Kind, Probe, Question, Vocabulary
 from ....facts.owners import Owner
@@ -13,6 +12,11 @@ from ...inference.operators import identity
 from ...inference.program import Aggregate, Conclusion, Guard, Literal, Pattern, Program, Rule, Test
 from ...inference.rule_index import AlphaTable, Lookup, NetworkIndex, Signal
 from .sections import StoredList, StoredMap, StoredSection, pack, unpack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 VERSION = "0.1.0"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from ....facts import Location, ModelMedicError, Problem
 from ....facts.records import cached_property
@@ -13,6 +12,7 @@ from ....facts.regular_files import read_regular
 MAX_FILES = 10_000
 MAX_BYTES = 16_000_000  # beyond what the reader of YAML takes
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

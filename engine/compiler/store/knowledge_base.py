@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from ....facts import Value, Vocabulary
 from ....facts.records import NamedTuple
@@ -14,8 +13,10 @@ from .files import Layer, digest_of, digest_of_layers, files_in, overlay_layer, 
 
 __all__ = ["VERSION", "KnowledgeBase", "Summary", "content_digest"]
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
     from ..changes import Applied
 

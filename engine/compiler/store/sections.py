@@ -11,12 +11,17 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from mmap import mmap
-from typing import Any, TypeVar
 
 from ....facts.records import cached_property
 
-T = TypeVar("T")
-Items = Sequence[Any] | Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+    Items = Sequence[Any] | Mapping[str, Any]
+else:
+    T = object
 _BUCKET = 16
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from ....facts import Fact, Probe, Value, Vocabulary
 from ....facts.lazy_pattern import lazy
@@ -13,7 +12,10 @@ from ....facts.records import cached_property
 from ...compiler.store.knowledge_base import KnowledgeBase
 from ..report import Diagnosis, NextStep, Report
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .installable import Installations
 
 _MODULE_ENDS = lazy(r"[a-z_]{0,40}\.py\b")

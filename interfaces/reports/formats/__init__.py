@@ -17,12 +17,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
 
 from ....engine.diagnosis.report import Report
 from ....facts import Problem
 from ....facts.records import NamedTuple
 from ....facts.redaction import Redacted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Document(NamedTuple):

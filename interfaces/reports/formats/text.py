@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from ....engine.diagnosis.report import Diagnosis, Message, NextStep, Report, Unexplained
 from ....facts.redaction import Redacted
@@ -27,6 +26,11 @@ from ..view import (
     view_of,
 )
 from . import Document
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 SUFFIX = ".txt"
 MAX_QUOTE = 300

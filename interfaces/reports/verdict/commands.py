@@ -4,7 +4,6 @@ a command at hand."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ....engine.diagnosis.report import Diagnosis
 from ....facts.lazy_pattern import lazy
@@ -13,6 +12,11 @@ from ..layout import Line, balanced, is_arguments, is_setting, prompt, quoted
 from .placeholders import in_words, replacements
 from .statements import statements
 from .words import brief, first_sentence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 WIDTH = 80
 MAX_LINES = 6

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from ....engine.diagnosis.report import SEVERITIES, Diagnosis, RuledOut
 from ....facts import Fact
@@ -12,6 +11,11 @@ from ....facts.lazy_pattern import lazy
 from ..layout import Line, counted
 from ..safe_text import one_line
 from ..view import ReportView, leaves
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 SENTENCE = 240
 """Characters of one reason: about three lines of a terminal."""
