@@ -60,36 +60,33 @@ else:
             made.__new__ = staticmethod(new)
             return new
 
-    def _make(cls: Any, values: Any) -> Any:
-        made = tuple.__new__(cls, values)
-        if len(made) != len(cls._fields):
-            raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
-        return made
+    class _Record(tuple):
+        __slots__ = ()
 
-    def _replace(self: Any, /, **changes: Any) -> Any:
-        made = self._make(map(changes.pop, self._fields, self))
-        if changes:
-            raise ValueError(f"Got unexpected field names: {list(changes)!r}")
-        return made
+        @classmethod
+        def _make(cls, values: Any) -> Any:
+            made = tuple.__new__(cls, values)
+            if len(made) != len(cls._fields):
+                raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
+            return made
 
-    def _asdict(self: Any) -> dict[str, Any]:
-        return dict(zip(self._fields, self, strict=True))
+        def _replace(self, /, **changes: Any) -> Any:
+            made = self._make(map(changes.pop, self._fields, self))
+            if changes:
+                raise ValueError(f"Got unexpected field names: {list(changes)!r}")
+            return made
 
-    def _shown(self: Any) -> str:
-        return f"{type(self).__name__}({', '.join(map('%s=%r'.__mod__, self._asdict().items()))})"
+        __replace__ = _replace
 
-    def _plain(self: Any) -> tuple[Any, ...]:
-        return tuple(self)
+        def _asdict(self) -> dict[str, Any]:
+            return dict(zip(self._fields, self, strict=True))
 
-    _METHODS = {
-        "__slots__": (),
-        "__repr__": _shown,
-        "__getnewargs__": _plain,
-        "__replace__": _replace,
-        "_make": classmethod(_make),
-        "_replace": _replace,
-        "_asdict": _asdict,
-    }
+        def __repr__(self) -> str:
+            items = self._asdict().items()
+            return f"{type(self).__name__}({', '.join(map('%s=%r'.__mod__, items))})"
+
+        def __getnewargs__(self) -> tuple[Any, ...]:
+            return tuple(self)
 
     class _Declaration(type):
         def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
@@ -99,8 +96,8 @@ else:
             defaults = {field: body.pop(field) for field in fields if field in body}
             about = {"_fields": fields, "__match_args__": fields, "_field_defaults": defaults}
             places = {field: _tuplegetter(n, None) for n, field in enumerate(fields)}
-            own = {**_METHODS, **about, **places, "__new__": _Constructor(), **body}
-            return type(name, (tuple,), own)
+            own = {"__slots__": (), "__new__": _Constructor(), **about, **places, **body}
+            return type(name, (_Record,), own)
 
     class NamedTuple(metaclass=_Declaration):
         """``typing.NamedTuple``, but annotations stay text and methods are shared: making those of

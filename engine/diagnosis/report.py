@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from ...facts import Fact, Problem
 from ...facts.problems import OUT_OF_TIME
 from ...facts.records import NamedTuple
-from ..display import bundle, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -252,19 +251,26 @@ class Report(NamedTuple):
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What a notebook shows: the verdict, not the tuple that a report is."""
+        from ..display import bundle
+
         return bundle(self)
 
     def _repr_html_(self) -> str | None:
-        html: str | None = shown(self, "text/html")
+        html: str | None = self._shown("text/html")
         return html
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(shown(self, "text/plain") or repr(self))
+        printer.text(self._shown("text/plain") or repr(self))
 
     def __rich__(self) -> object:
         """What rich prints."""
-        found = shown(self, "rich")
+        found = self._shown("rich")
         return repr(self) if found is None else found
+
+    def _shown(self, form: str) -> Any:
+        from ..display import shown
+
+        return shown(self, form)
 
     def plain(self) -> dict[str, Any]:
         """The JSON form (``modelmedic/report/1``)."""

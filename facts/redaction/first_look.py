@@ -34,7 +34,7 @@ class FirstLook:
     short run ends before."""
 
     def __init__(self, asked: Iterable[Asked]) -> None:
-        self._asked = [(kind, name, pattern, [text.encode("ascii") for text in needs])
+        self._asked = [(kind, name, pattern, [_with_piece(text.encode("ascii")) for text in needs])
                        for kind, name, pattern, needs in asked]  # fmt: skip
         self._looks = 0
         self._automaton: Automaton | None = None
@@ -58,9 +58,10 @@ class FirstLook:
     def one_by_one(self, data: bytes) -> Iterator[tuple[str, Name]]:
         """The same without the automaton."""
         low = data.lower()
+        pieces: set[tuple[int, ...]] = {(), *zip(low, low[1:], low[2:], strict=False)}
         for kind, name, pattern, needs in self._asked:
-            for text in needs:
-                if text in low:
+            for piece, text in needs:
+                if piece in pieces and text in low:
                     break
             else:
                 if needs:
@@ -74,6 +75,11 @@ class FirstLook:
             self._automaton = Automaton(pattern for _, _, pattern, _ in self._asked)
         for number in self._automaton.found(data):
             yield self._asked[number][:2]
+
+
+def _with_piece(text: bytes) -> tuple[tuple[int, ...], bytes]:
+    """Three bytes of a needed text, which tell sooner that another text does not hold it."""
+    return tuple(text[:3]) if len(text) >= 3 else (), text
 
 
 class Automaton:

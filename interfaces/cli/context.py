@@ -10,7 +10,6 @@ from functools import cache
 
 from ...engine.compiler.store.knowledge_base import KnowledgeBase
 from ...facts import Location, ModelMedicError, Problem
-from ...facts.lazy_pattern import lazy
 from ...facts.records import NamedTuple, cached_property
 from ..deadline import Deadline
 from ..reports.formats import Document
@@ -35,7 +34,7 @@ TIME_LIMIT_S = 120.0
 """Seconds that a command takes at most, unless it has a default of its own."""
 _CHUNK = 1 << 16
 _XDG_PLATFORMS = ("linux",)
-_NEEDS_NO_QUOTES = lazy(r"[A-Za-z0-9_@%+=:,./-]+")
+_NEED_NO_QUOTES = str.maketrans("", "", "_@%+=:,./-")
 
 
 class _Options(NamedTuple):
@@ -225,7 +224,7 @@ def typed(words: Sequence[str]) -> str:
     if not kept or "-" in kept:
         return ""
     command = ["diagnose", *kept]
-    if all(map(_NEEDS_NO_QUOTES.fullmatch, command)):
+    if all(word.isascii() and word.translate(_NEED_NO_QUOTES).isalnum() for word in command):
         return " ".join(command)
     from shlex import join
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 
 from ...engine.diagnosis.report import SEVERITIES, Report
 from ...facts import Fact, Location, ModelMedicError, Problem
@@ -102,7 +100,9 @@ def write_file(data: bytes, target: Path) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(data)
         else:
-            _replace(path, data)
+            from ..atomic_file import replace
+
+            replace(path, data)
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         hint = "name a file in a folder that you may write to"
@@ -123,39 +123,6 @@ def _emit(text: Redacted[str], target: Path | None) -> None:
         _put(text)
     else:
         save(text, target)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    draft = path.with_name(f".{path.name}-{os.getpid()}")
-    try:
-        with _tidy_end(), draft.open("xb") as file:
-            file.write(data)
-        if path.exists():
-            draft.chmod(stat.S_IMODE(path.stat().st_mode))
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def _tidy_end() -> Iterator[None]:
-    """Turns SIGTERM into an exception, so that the draft is deleted."""
-    import signal
-    import threading
-
-    if threading.current_thread() is not threading.main_thread():
-        yield  # handlers belong to the main thread
-        return
-
-    def end(*_: object) -> None:
-        raise SystemExit(128 + signal.SIGTERM)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _put(text: Redacted[str]) -> None:

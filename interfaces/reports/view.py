@@ -9,7 +9,6 @@ from ...facts import Fact
 from ...facts.records import NamedTuple
 from .layout import counted
 from .safe_text import one_line
-from .unexplained import verdict as unexplained_verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,6 +144,12 @@ def view_of(report: Report) -> ReportView:
     )
 
 
+def _left(report: Report) -> str:
+    from .unexplained import verdict
+
+    return verdict(report)
+
+
 def _verdict(
     report: Report,
     causes: int,
@@ -156,7 +161,7 @@ def _verdict(
     """The result in one sentence."""
     if not report.facts:
         return "No facts, so nothing to say."
-    left = unexplained_verdict(report) if report.unexplained else ""
+    left = _left(report) if report.unexplained else ""
     besides = f" {accepted} accepted." * bool(accepted) + f" {left}" * bool(left)
     if causes == 0:
         where = " in what could be read" if report.errors else ""

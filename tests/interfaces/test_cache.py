@@ -8,7 +8,7 @@ import shutil
 import stat
 import time
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 
 import pytest
@@ -184,7 +184,7 @@ def rebuilt(body, change=lambda lines: lines, head=None):
     new = iter(change(old))
     texts = {}
     for name, (count, each) in sections.items():
-        parts = [packed(table, list(islice(new, len(table)))) for table, _ in each]
+        parts = [packed(table, list(islice(new, len(lines)))) for table, lines in each]
         whole = parts if count is None else [compact([count, *map(len, parts)]), *parts]
         texts[name] = b"\n".join(whole)
     sizes = {name: len(text) for name, text in texts.items()}
@@ -195,8 +195,8 @@ def blocks(section):
     """The number of names of a section that has names, and its tables with their lines."""
     first, _, rest = section.partition(b"\n")
     table = json.loads(first)
-    if not is_divided(table, rest):
-        return None, [(table, rest.split(b"\n") if table else [])]
+    if isinstance(table, str):  # where the lines of a list begin, and where the last one ends
+        return None, [(table, rest.split(b"\n") if len(table) > 8 else [])]
     count, *sizes = table
     found = []
     for size in sizes:
@@ -206,17 +206,14 @@ def blocks(section):
     return count, found
 
 
-def is_divided(table, rest):
-    return rest[:1] == b"{" and len(rest) == sum(table[1:]) + len(table) - 2
-
-
 def packed(table, lines):
     sizes = list(map(len, lines))
     if isinstance(table, dict):
         numbers = [number for number, _ in table.values()]
         table_now = dict(zip(table, zip(numbers, sizes, strict=True), strict=True))
         return b"\n".join([compact(table_now), *lines])
-    return b"\n".join([compact(sizes), *lines])
+    places = accumulate((size + 1 for size in sizes), initial=8 * len(sizes) + 11)
+    return b"\n".join([compact("".join(f"{place:08x}" for place in places)), *lines])
 
 
 POISONS = {

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 
 from ....facts.own_files import open_own, replace_file
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-FORMAT = 16
+FORMAT = 17
 KEPT = 8
 """How many knowledge bases are kept; writing a new one removes the oldest."""
 DIGESTS = "digests-1.json"
@@ -56,6 +55,8 @@ def read(folder: Path | str, digest: str, memory: DigestMemory) -> Compiled | No
 
 def write(folder: Path | str, digest: str, compiled: Compiled) -> None:
     """Store; a cache that cannot be written is no error."""
+    from contextlib import suppress
+
     with suppress(OSError):
         replace_file(_path(folder, digest), packed(compiled, digest))
         _forget_old(folder)
@@ -77,6 +78,7 @@ def unpacked(content: bytes, digest: str) -> Compiled | None:
 
 def forget(folder: Path | str) -> bool:
     """Remove everything stored; says whether there was anything that could be removed."""
+    from contextlib import suppress
     from pathlib import Path
 
     removed = False
@@ -138,6 +140,8 @@ class DigestMemory:
         known = self._known.get(key)
         if known is not None and seen and known[0] == seen:
             return known[1]
+        from contextlib import suppress
+
         begun = 0
         with suppress(OSError):
             begun = time_in(self._folder)
@@ -149,6 +153,8 @@ class DigestMemory:
     def _keep(self, key: str, seen: str, digest: str) -> None:
         self._known.pop(key, None)
         self._known[key] = (seen, digest)
+        from contextlib import suppress
+
         kept = dict(list(self._known.items())[-MAX_DIGESTS:])
         with suppress(OSError):
             replace_file(self._path, json.dumps(kept).encode())

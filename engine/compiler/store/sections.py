@@ -1,6 +1,7 @@
 """Sections of a file: JSON lines that are decoded when they are first needed, few of them in a run.
 
-The first line of a list holds the lengths of the others. An object is divided into small buckets by
+The first line of a list holds where each of the others begins, in digits of one width, so that one
+is found without reading all. An object is divided into small buckets by
 name, since reading the table of thousands of names takes longer than a run needs them: the first
 line holds the number of names and the sizes of the buckets, the first of a bucket its names.
 """
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     Items = Sequence[Any] | Mapping[str, Any]
 else:
     T = object
-_BUCKET = 16
+_BUCKET, _WIDTH = 16, 8
+_decode = json.JSONDecoder().raw_decode  # json.loads looks for spaces and encodings first
 
 
 class StoredSection:
@@ -42,11 +44,21 @@ class StoredSection:
         """The plain data of the first of some lines, and where the next one begins."""
         stop = self._content.find(b"\n", start, end)
         stop = end if stop < 0 else stop  # there are no others
-        return json.loads(self._content[start:stop]), stop + 1
+        return _plain(self._content[start:stop]), stop + 1
+
+    @cached_property
+    def digits(self) -> int:
+        """How many there are in the first line."""
+        return self._content.find(b"\n", self._start, self._end) - self._start - 2  # quotes
+
+    def number(self, at: int) -> int:
+        """The place that some of those digits give."""
+        at += self._start + 1
+        return self._start + int(self._content[at : at + _WIDTH], 16)
 
     def line(self, start: int, end: int) -> Any:
         """The plain data of a line."""
-        return json.loads(self._content[start : end - 1])
+        return _plain(self._content[start : end - 1])
 
 
 class StoredList(Sequence[T]):
@@ -57,23 +69,18 @@ class StoredList(Sequence[T]):
         self._decode = decode
 
     @cached_property
-    def _ends(self) -> list[int]:
-        lengths, start = self._section.head
-        return list(accumulate([length + 1 for length in lengths], initial=start))
-
-    @cached_property
     def _items(self) -> list[T | None]:
-        return [None] * len(self)
+        return [None] * (self._section.digits // _WIDTH - 1)
 
     def __len__(self) -> int:
-        return len(self._ends) - 1
+        return len(self._items)
 
     def __getitem__(self, number: Any) -> Any:
         item = self._items[number]
         if item is None:
-            ends = self._ends
-            item = self._decode(self._section.line(ends[number], ends[number + 1]))
-            self._items[number] = item
+            at = number * _WIDTH
+            place = self._section.number(at), self._section.number(at + _WIDTH)
+            item = self._items[number] = self._decode(self._section.line(*place))
         return item
 
 
@@ -128,6 +135,13 @@ class StoredMap(Mapping[str, T]):
         return int(self._section.head[0][0])
 
 
+def _plain(line: bytes) -> Any:
+    plain, end = _decode(line.decode("ascii"))
+    if end != len(line):
+        raise ValueError("more than one value in a line")
+    return plain
+
+
 def _bucket_of(name: str, buckets: int) -> int:
     return sum(name.encode("utf-8", "surrogatepass")) % buckets
 
@@ -170,7 +184,9 @@ def _packed(items: Items) -> bytes:
         ]
         return b"\n".join([_line([len(items), *map(len, texts)]), *texts])
     lines = [_line(item) for item in items]
-    return b"\n".join([_line([len(line) for line in lines]), *lines])
+    table = (len(lines) + 1) * _WIDTH + 3
+    places = accumulate((len(line) + 1 for line in lines), initial=table)
+    return b"\n".join([b'"%s"' % b"".join([b"%0*x" % (_WIDTH, p) for p in places]), *lines])
 
 
 def _line(plain: Any) -> bytes:

@@ -128,6 +128,8 @@ class _Commands:
         return False
 
     def _filled(self, command: str, known: Mapping[str, str]) -> str:
+        if "$" not in command and not any(word in command for word in known):
+            return command
         import shlex
 
         words = "|".join(map(re.escape, known))
@@ -154,6 +156,8 @@ class _Commands:
 
 def _named(text: str, names: Mapping[str, str]) -> str:
     """What to do, in words: nothing is quoted, so only plain names come in."""
+    if not any(name in text for name in names):
+        return text
     words = "|".join(map(re.escape, names))
 
     def put(match: re.Match[str]) -> str:

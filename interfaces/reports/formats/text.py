@@ -8,9 +8,6 @@ from ....engine.diagnosis.report import Diagnosis, Message, NextStep, Report, Un
 from ....facts.redaction import Redacted
 from ..layout import Line, counted, prompt, text_of
 from ..safe_text import one_line
-from ..similar import similar_lines
-from ..source_text import source_lines
-from ..unexplained import advice, decided, origin, place, row_of, way
 from ..view import (
     NO_FACTS,
     RETRY,
@@ -228,6 +225,8 @@ def _meaning(message: Message) -> Iterator[Line]:
     if message.retry:
         yield Line(RETRY[message.retry], 4)
     if message.decides:
+        from ..unexplained import decided, way
+
         yield Line(decided(message.decides, {}), 4, mark="Depends on: ")
         text, command = way(message.decides)
         yield Line(text, 6, mark="-> ")
@@ -241,6 +240,10 @@ def unexplained_lines(errors: Sequence[Unexplained], messages: Sequence[Message]
 
 
 def _unexplained(errors: Sequence[Unexplained], messages: Sequence[Message]) -> Iterator[Line]:
+    from ..similar import similar_lines
+    from ..source_text import source_lines
+    from ..unexplained import advice, origin, place, row_of
+
     for error in errors[:MAX_UNEXPLAINED]:
         where = f"  [{one_line(place(error))}]" if place(error) else ""
         yield Line(_quoted(error.text) + where, 2, mark="- ")

@@ -10,7 +10,6 @@ from ....facts.lazy_pattern import lazy
 from ....facts.records import NamedTuple
 from ..layout import Line, balanced, is_arguments, is_setting, prompt, quoted
 from .placeholders import in_words, replacements
-from .statements import statements
 from .words import brief, first_sentence
 
 TYPE_CHECKING = False
@@ -53,6 +52,8 @@ def command_lines(line: Line, most: int = MAX_LINES) -> Iterator[Line]:
     if line.mark:
         parts = _rows(text, room)
     else:
+        from .statements import statements
+
         yield Line(announced(text), line.indent - 2, "dim")
         rows = text.split("\n")
         parts = [_Part(part) for row in rows for part in statements(row)]

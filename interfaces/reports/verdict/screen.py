@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ....engine.diagnosis.report import SEVERITIES, Diagnosis, NextStep, Report
+from ....engine.diagnosis.report import SEVERITIES, Diagnosis, NextStep, Report, Unexplained
 from ....facts.lazy_pattern import lazy
 from ..formats.text import overlay_lines, problem_lines, severity_style
 from ..layout import Line, counted
 from ..safe_text import one_line
-from ..similar import similar_lines
-from ..unexplained import origin, place
 from ..view import NEXT, NO_FACTS, ReportView, accepted_text, view_of
 from .commands import (
     DECIDES,
@@ -26,7 +24,6 @@ from .commands import (
 )
 from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, step_command
 from .placeholders import glossary_lines
-from .unproven import without_cause
 from .words import (
     brief,
     effects,
@@ -67,8 +64,10 @@ def verdict_lines(report: Report, command: str = "") -> Iterator[Line]:
         if line.keep and line.style == "command":
             yield from command_lines(line, most)
             most = later
-        else:  # "diagnose" is an English word, too
+        elif "diagnose " in line.text:  # which is an English word, too
             yield line._replace(text=OURS.sub(r"`\g<0>`", line.text))
+        else:
+            yield line
     yield from glossary_lines("\n".join(told))
     yield from _close(view, command)
 
@@ -98,6 +97,8 @@ def verdict_parts(view: ReportView) -> Iterator[Line]:
         if not _undecided(view):
             yield from titles(LEADS, view.leads)
     else:
+        from .unproven import without_cause
+
         yield from without_cause(view)
     yield from _rest(view)
 
@@ -229,14 +230,8 @@ def proposed_commands(report: Report) -> Iterator[tuple[str, str]]:
 def _rest(view: ReportView) -> Iterator[Line]:
     """What was not explained, not read, ruled out."""
     report = view.report
-    for error in report.unexplained[:MAX_STEPS]:
-        stands = f"  [{one_line(place(error))}]" if place(error) else ""
-        yield Line(brief(one_line(error.text)) + stands, 2, "warning", mark="Not explained: ")
-        if origin(error):
-            yield Line(origin(error), 4, mark="From: ")
-        yield from similar_lines(error.similar[:1], 4)
-    if len(report.unexplained) > MAX_STEPS:
-        yield Line(f"and {counted(len(report.unexplained) - MAX_STEPS, 'error')} more", 2, "dim")
+    if report.unexplained:
+        yield from _not_explained(report.unexplained)
     yield from problem_lines(report.errors[:MAX_PROBLEMS])
     if len(report.errors) > MAX_PROBLEMS:
         yield Line(f"and {len(report.errors) - MAX_PROBLEMS} more that could not be read", 2, "dim")
@@ -245,6 +240,20 @@ def _rest(view: ReportView) -> Iterator[Line]:
         yield Line(brief(f"{d.title}: {accepted_text(d)}"), style="dim", mark="Accepted: ")
     yield from titles("Ruled out: ", rivals(view))
     yield from overlay_lines(report)
+
+
+def _not_explained(errors: Sequence[Unexplained]) -> Iterator[Line]:
+    from ..similar import similar_lines
+    from ..unexplained import origin, place
+
+    for error in errors[:MAX_STEPS]:
+        stands = f"  [{one_line(place(error))}]" if place(error) else ""
+        yield Line(brief(one_line(error.text)) + stands, 2, "warning", mark="Not explained: ")
+        if origin(error):
+            yield Line(origin(error), 4, mark="From: ")
+        yield from similar_lines(error.similar[:1], 4)
+    if len(errors) > MAX_STEPS:
+        yield Line(f"and {counted(len(errors) - MAX_STEPS, 'error')} more", 2, "dim")
 
 
 def _close(view: ReportView, command: str) -> Iterator[Line]:

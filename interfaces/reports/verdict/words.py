@@ -62,7 +62,7 @@ def reasons(d: Diagnosis, view: ReportView) -> list[str]:
     messages: dict[str, None] = {}
     for step in d.explanation["how"]:
         messages[_in_plain_words(step.get("message", ""), view)] = None
-    said = [each for each in messages if each and not _ANSWERED.search(each)]
+    said = [each for each in messages if each and not ("? " in each and _ANSWERED.search(each))]
     said.sort(key=lambda each: not _numbers(each))
     found: list[str] = []
     known = _stems(d.headline)
@@ -85,7 +85,9 @@ def reasons(d: Diagnosis, view: ReportView) -> list[str]:
 def _in_plain_words(message: str, view: ReportView) -> str:
     """A message in which listed values stand as what they mean, ``shard(s)`` as one or several, and
     two places in one pair of parentheses."""
-    text = _PLURAL.sub(lambda m: counted(int(m[1]), m[2]), message.replace(") (", "; "))
+    text = message.replace(") (", "; ")
+    if "(s)" in text:
+        text = _PLURAL.sub(lambda m: counted(int(m[1]), m[2]), text)
     for key, meaning in view.report.meanings.items():
         value = key.partition("=")[2]
         if "-" in value and value in text:
