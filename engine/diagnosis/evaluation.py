@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from operator import itemgetter
-from typing import Any
 
 from ...facts import Fact, Value
 from ...facts.records import NamedTuple
@@ -19,6 +18,11 @@ from ..inference.operators import Truth, compare, identity, same
 from ..inference.program import Literal, Program, Rule
 from ..inference.rule_index import Signal
 from ..inference.working_memory import Token, Values, WorkingMemory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 MAX_BINDINGS = 2_000
 MAX_TRIED = 20_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence, Set
-from typing import Any
 
 from ...facts import Fact
 from ...facts.records import NamedTuple
@@ -12,6 +11,11 @@ from ..inference.rule_index import goal
 from ..inference.working_memory import Token
 from .evaluation import Evaluator, Judgement
 from .rule_constants import RuleConstants
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 MAX_DEPTH = 4
 _HALVES = ("refuted", "unless_possible")  # 'not X' holds with both or not at all

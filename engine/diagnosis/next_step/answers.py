@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ....facts import Attribute, ModelMedicError, Problem
 from ....facts.lazy_pattern import lazy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
 _UNSURE = lazy(

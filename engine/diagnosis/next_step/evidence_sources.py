@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
-from typing import Any
 
 from ....facts import Attribute, Fact, Question
 from ....facts.kinds import asked
@@ -17,6 +16,11 @@ from ...inference.program import Literal, Pattern, Test
 from ...inference.rule_index import goal
 from ..report import NextStep
 from .answers import typed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 ATTENTION_S = 20.0  # what a question, or finding the file for a probe, costs a person at least
 CONSENT_S = 5.0  # a probe that needs nothing but a yes

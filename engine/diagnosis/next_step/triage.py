@@ -12,11 +12,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from ....facts import Fact, Provenance
 from ....facts.records import NamedTuple, cached_property
 from ..report import Diagnosis, NextStep
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 UNKNOWN = "unknown"
 PASSED_OVER = Provenance("passed over", certainty="assumed")

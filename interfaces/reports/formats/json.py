@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from ....engine.diagnosis.report import error_plain
 from ....facts.redaction import Redacted
 from . import Document, Failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 SUFFIX = ".json"
 
