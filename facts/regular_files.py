@@ -1,6 +1,8 @@
 """Opens regular files only: a pipe would wait for a writer, a device has no end.
 
-The check is made on the open file, so that nobody can swap it in between.
+The check is made on the open file, so that nobody can swap it in between. Files in a folder that
+belongs to this user alone, such as a cache, are opened only if nobody else may have written them,
+and written in one step.
 """
 
 from __future__ import annotations
@@ -13,6 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
+
+
+MAX_OWN = 256_000_000
+"""Bytes of a file of one's own."""
 
 
 class NotRegularError(OSError):
@@ -46,3 +52,39 @@ def read_regular(path: Path | str, limit: int) -> bytes:
         if len(raw) > size:  # it grows, or does not tell its size
             raw += file.read(max(0, limit + 1 - len(raw)))
     return raw
+
+
+def open_own(path: Path | str) -> BinaryIO:
+    """Open a file of this user that nobody else may write. Raises OSError if it is anything else,
+    or too large."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # a pipe would wait for a writer
+    file = open(os.open(path, flags), "rb")  # noqa: SIM115 - the caller closes it
+    status = os.fstat(file.fileno())
+    if _own(status) and status.st_size <= MAX_OWN:
+        return file
+    file.close()
+    raise PermissionError(f"not a file of this user alone: {path}")
+
+
+def replace_file(path: Path | str, content: bytes) -> None:
+    """Write a file in one step, with its folder, for this user alone. Raises OSError."""
+    import tempfile
+
+    folder = os.path.dirname(path) or os.curdir
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    handle, draft = tempfile.mkstemp(dir=folder, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(draft, path)
+    except BaseException:
+        os.unlink(draft)
+        raise
+
+
+def _own(status: os.stat_result) -> bool:
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    if not hasattr(os, "getuid"):
+        return True
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -24,7 +24,7 @@ from ..strict_yaml import Document, load
 from .asked import ASKED
 from .checks import CHECKS
 from .detectors import COMPILED, START, Detector, compiled
-from .first_look import LISTED, Asked
+from .look import LISTED, Asked
 
 FOLDER = Path(__file__).parent
 SOURCES = ("issuers.yaml", "contexts.yaml")

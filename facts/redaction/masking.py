@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from .assignments import secret_value
-from .look import Seen
+from .look import Seen, suspicious
 from .places import HOME
 from .search import secret_spans
-from .suspicion import suspicious
 
 _MAX_NAME = 120
 _SURROGATE = re.compile("[\ud800-\udfff]")

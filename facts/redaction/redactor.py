@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..fact import Fact
 from ..records import Generic
-from .look import Seen
-from .suspicion import suspicious
+from .look import Seen, suspicious
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

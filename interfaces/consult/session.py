@@ -10,7 +10,7 @@ from typing import Any
 
 from ...engine.diagnosis.dialogue.dialogue import HistoryEntry
 from ...facts import Location, ModelMedicError, Problem, Provenance, Vocabulary
-from ...facts.own_files import replace_file
+from ...facts.regular_files import replace_file
 from ..reports.output_guard import redacted
 
 SCHEMA = "modelmedic/session/1"

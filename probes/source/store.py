@@ -19,8 +19,8 @@ from pathlib import Path
 
 import msgspec
 
-from ...facts.own_files import open_own, replace_file
 from ...facts.problems import Location, Problem
+from ...facts.regular_files import open_own, replace_file
 from .building import Built
 from .packages import Package, SiteFolder, module_of
 from .sites import Site

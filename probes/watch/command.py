@@ -19,8 +19,8 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from ...facts.kinds import Vocabulary
-from ...facts.own_files import replace_file
 from ...facts.problems import Location, Problem
+from ...facts.regular_files import replace_file
 from ..outcome import Collector, Outcome
 from .folder import watch_folder
 from .outside import Look, Outside, with_looks

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from modelmedic.facts.lazy_pattern import lazy
 from modelmedic.facts.redaction.detectors import searchable
-from modelmedic.facts.redaction.first_look import FEW, FirstLook
+from modelmedic.facts.redaction.look import FEW, FirstLook
 
 PIECES = [
     "hf_", "sk-", "tml-", "ghp_", "AKIA", "0Q~", "pn", "u_", "token", "api_key", "Bearer ",

@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Iterable
 from mmap import ACCESS_READ, mmap
 
-from ....facts.own_files import open_own, replace_file
+from ....facts.regular_files import open_own, replace_file
 from .compiled import VERSION, Compiled, decode, encode
 
 TYPE_CHECKING = False

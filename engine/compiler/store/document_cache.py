@@ -12,7 +12,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from ....facts.own_files import open_own, replace_file
+from ....facts.regular_files import open_own, replace_file
 from ....facts.strict_yaml import Document, load
 from .compiled import VERSION
 

@@ -56,12 +56,11 @@ class Failure(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-_FILES = sorted(os.listdir(os.path.dirname(__file__)))
-# Text, which is for people, comes first.
-FORMATS = (
-    "text",
-    *(f[:-3] for f in _FILES if f.endswith(".py") and f[0] != "_" and f != "text.py"),
-)
+_NAMES = ["text"]  # which is for people, comes first
+for _file in sorted(os.listdir(os.path.dirname(__file__))):
+    if _file.endswith(".py") and _file[0] != "_" and _file != "text.py":
+        _NAMES.append(_file[:-3])
+FORMATS = tuple(_NAMES)
 
 
 def render(

@@ -94,7 +94,7 @@ def _free(path: Path | None) -> None:
 
 
 def _written(path: Path, text: str) -> None:
-    from .....facts.own_files import replace_file
+    from .....facts.regular_files import replace_file
     from ....reports.output_guard import redacted
 
     replace_file(path.absolute(), redacted(text).value.encode())

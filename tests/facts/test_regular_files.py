@@ -2,7 +2,7 @@
 
 import stat
 
-from modelmedic.facts.own_files import replace_file
+from modelmedic.facts.regular_files import replace_file
 
 
 def test_a_file_name_without_a_folder_is_one_in_the_working_folder(tmp_path, monkeypatch):
