@@ -189,7 +189,7 @@ growth: $(DEV) ## how cost grows with files, facts, rules and the size of a log
 	$(BIN)/python tests/benchmarks/bench_growth.py $(ARGS)
 
 keyboards: $(DEV) ## 200 random keyboards at a consultation; nothing that was said may be lost
-	KEYBOARDS=200 $(BIN)/pytest -n auto --deep tests/consultation/test_random_keyboards.py
+	KEYBOARDS=200 $(BIN)/pytest -n auto --deep -m '' tests/consultation/test_random_keyboards.py
 
 kills: $(DEV) ## 500 kills of processes of bulk jobs; every job must end with the same bytes
 	$(BIN)/python tests/bulk/kills.py $(ARGS)
