@@ -62,6 +62,8 @@ class TerminalDriver:
             key_bindings=self._keys(),
             bottom_toolbar=self._toolbar,
         )
+        keys = self._session.app.key_processor
+        keys.process_keys = _surviving(keys.process_keys)  # type: ignore[method-assign]
 
     def show(self, lines: Iterable[Line]) -> None:
         sys.stdout.write(rendered(lines, sys.stdout))
@@ -159,6 +161,20 @@ def _keyboard() -> Input | None:
     from .keyboard import Keyboard
 
     return Keyboard(sys.stdin)
+
+
+def _surviving(process_keys: Callable[[], None]) -> Callable[[], None]:
+    """Keys that the line editor itself fails at (some commands of vi do on an empty line) are lost:
+    better than the session."""
+
+    def process() -> None:
+        try:
+            process_keys()
+        except Exception:  # noqa: BLE001 - whatever key it was
+            get_app().vi_state.reset()
+            get_app().output.bell()
+
+    return process
 
 
 def _typing(command: str) -> Any:
