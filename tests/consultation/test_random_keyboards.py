@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prompt_toolkit.buffer import Buffer
 
 from modelmedic.engine import Diagnoser
 from modelmedic.interfaces.consult import keyboard as keyboard_module
@@ -103,3 +104,18 @@ def test_nothing_that_was_said_is_lost(
         again = play(doctor, state, [LEAVE], resume=True)
         assert [entry[:2] for entry in again.dialogue.entries] == [entry[:2] for entry in said]
         assert again.dialogue.report.diagnoses == last.dialogue.report.diagnoses
+
+
+def test_a_key_that_the_line_editor_fails_at(
+    doctor: Diagnoser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As some commands of vi do: what is typed afterwards is taken."""
+
+    def fails(buffer: Buffer) -> None:
+        raise AssertionError("cursor_position=8, len_text=0")
+
+    monkeypatch.setattr(Buffer, "undo", fails)
+    undo = "\x1f"
+    last = play(doctor, tmp_path / "state", ["my job", undo, "\x15", "my job hangs\r"])
+    assert "Press ENTER" not in last.shown
+    assert last.dialogue.entries
