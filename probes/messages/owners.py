@@ -2,7 +2,8 @@
 
 The signs are data (``owners`` of the vocabulary). The strongest kind of sign decides: the module of
 the exception, the frame that raised it, a class name that only one package has, the logger, an
-address, the beginning of the line, the wording, a name. Two owners at one place are no answer.
+address, the beginning of the line, the wording, a name, the words of a message that the sources
+of one package have. Two owners at one place are no answer.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from ...facts.owners import Owner, relaying
 from ..shared.frames import Frame
 from .http_statuses import Response, operation_of
+from .known_sites import OWNERS, KnownSite, known_sites
 from .message import Message
 
 OTHER_SERVICE = "other_service"
@@ -93,7 +95,13 @@ class Origins:
         raised = self._by_module(message) or self._by_frames(message, "raised in")
         if raised and raised.owner not in self._generic:
             return raised
-        return self._by_traces(message) or raised
+        traced = self._by_traces(message)
+        if traced and traced.owner not in self._generic:
+            return traced
+        known = known_sites().find(message.text[:_LONGEST], message.exception)
+        if known:
+            return Attribution(known.owner, False, known.evidence)
+        return traced or raised
 
     def _by_module(self, message: Message) -> Attribution | None:
         if not message.module:
@@ -231,12 +239,22 @@ class Origins:
         return Attribution(owner, False, f"the words {words.strip()!r}")
 
 
-def owner_values(found: Attribution | None) -> dict[str, str]:
-    """The attributes of an ``error_message`` that say whose it is; none where nobody knows."""
+def owner_values(found: Attribution | None, site: KnownSite | None = None) -> dict[str, str]:
+    """The attributes of an ``error_message`` that say whose it is, and where it is given; none
+    where nobody knows."""
     if found is None:
         return {}
     sure = "certain" if found.sure else "likely"
-    return {"owner": found.owner, "owner_confidence": sure, "owner_evidence": found.evidence}
+    values = {"owner": found.owner, "owner_confidence": sure, "owner_evidence": found.evidence}
+    told = {"said_by": site.place, "guard": site.guard} if site else {}
+    return values | {name: value for name, value in told.items() if value}
+
+
+def site_of(message: Message, found: Attribution | None) -> KnownSite | None:
+    """Where the public sources of the Neuron stack give a message of theirs."""
+    if found is None or found.owner not in OWNERS:
+        return None
+    return known_sites().find(message.text[:_LONGEST], message.exception)
 
 
 def origins_of(owners: Mapping[str, Owner]) -> Origins:
