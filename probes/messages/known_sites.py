@@ -1,6 +1,6 @@
 """Messages of the public sources of the Neuron stack, known again by the runs of their words.
 
-``known_sites.json`` holds for each message template numbers made of the words that do not change,
+``known_sites.txt`` holds for each message template numbers made of the words that do not change,
 and where and when the message is given. It is read when a message is first asked for.
 """
 
@@ -22,7 +22,7 @@ OWNERS = frozenset({
     "neuron_driver", "torch",
 })  # fmt: skip
 """Whose messages the file holds: known without reading it."""
-FILE = Path(__file__).with_name("known_sites.json")
+FILE = Path(__file__).with_name("known_sites.txt")
 PLACES = 24
 """Bits of the number of a record beside a run in the index."""
 _KINDS = ("raise", "assert", "warn")
