@@ -37,14 +37,18 @@ class Template(NamedTuple):
     guard: str
 
 
-def templates_of(folder: Path, top: str, language: str, only: str, without: str) -> Iterator[Template]:
+def templates_of(
+    folder: Path, top: str, language: str, only: str, without: str
+) -> Iterator[Template]:
     """The templates of the files in ``folder/top``, in the order of their paths."""
     root = folder / top if language != "c" else folder
     for path in sorted(root.rglob("*.c" if language == "c" else "*.py")):
         relative = path.relative_to(folder).as_posix()
         if only not in relative or (without and without in relative):
             continue
-        if _SKIPPED.intersection(path.relative_to(root).parts[:-1]) or path.name.startswith("test_"):
+        if _SKIPPED.intersection(path.relative_to(root).parts[:-1]) or path.name.startswith(
+            "test_"
+        ):
             continue
         if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
             continue
