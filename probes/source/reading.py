@@ -161,10 +161,10 @@ class _Reader:
             self._add(statement, Said("assert", "", "AssertionError", texts), inside)
         elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             said, test = said_by(statement.value, place.scope), checked(statement.value)
-            held = Guard(test, "not", place.guard) if test is not None else place.guard
+            passed = Guard(test, "not", place.guard) if test is not None else place.guard
             if said is not None:
-                inside = _Place(place.function, place.parameters, place.scope, held)
-                self._add(statement, said, inside)
+                here = _Place(place.function, place.parameters, place.scope, passed)
+                self._add(statement, said, here)
 
     def _raise(self, statement: ast.Raise, place: _Place) -> None:
         raised = statement.exc
