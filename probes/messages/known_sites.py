@@ -19,9 +19,9 @@ from .shingles import numbers_of
 
 OWNERS = frozenset({
     "neuronx_distributed", "nxd_inference", "nki", "torch_neuronx", "vllm_neuron", "optimum_neuron",
-    "neuron_driver", "torch",
+    "neuron_driver", "torch", "torch_xla",
 })  # fmt: skip
-"""Whose messages the file holds: known without reading it."""
+"""Whose messages the file may hold: known without reading it."""
 FILE = Path(__file__).with_name("known_sites.txt")
 PLACES = 24
 """Bits of the number of a record beside a run in the index."""

@@ -100,6 +100,8 @@ class Origins:
         if raised is None or raised.owner in self._generic:
             traced = self._by_traces(message)
         known = None if traced and self._stays(traced) else _by_words(message)
+        if known and raised and known.owner in self._generic:
+            known = None  # a library that others call: the frame names it as well
         return known or traced or raised
 
     def _stays(self, traced: Attribution) -> bool:

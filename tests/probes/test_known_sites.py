@@ -66,7 +66,7 @@ def test_other_software_is_not_claimed(name: str) -> None:
 def test_the_file_is_small_and_names_its_owners() -> None:
     assert FILE.stat().st_size < 1_000_000
     assert len(known_sites()) > 2_000
-    assert known_sites().owners == OWNERS
+    assert known_sites().owners <= OWNERS
 
 
 def test_only_the_beginning_of_a_text_is_read() -> None:
