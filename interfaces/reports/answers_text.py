@@ -8,7 +8,7 @@ from typing import Any
 from ...engine.compiler.store.knowledge_base import KnowledgeBase
 from ...engine.diagnosis.comparison import Comparison, ProblemChange, ReportedProblem
 from ...engine.diagnosis.replay import ReplayDifference
-from ...engine.diagnosis.report import SEVERITIES, Report
+from ...engine.diagnosis.report import SEVERITIES, Diagnosis, Report
 from ...facts import ModelMedicError, Problem, Vocabulary
 from ...facts.problems import did_you_mean, excerpt
 from .formats.text import (
@@ -51,6 +51,8 @@ def decode_lines(report: Report) -> Iterator[Line]:
         yield Line(d.id, 2, "dim")
         if not d.meaning:  # it stands above
             yield Line(d.summary, 2)
+        if not report.messages:
+            yield from (Line(each, 2) for each in _reason(d))
         told = {message.fix for message in report.messages}
         yield from action_lines([a for a in d.actions if a["do"] not in told], d.packet)
     if len(report.diagnoses) > 1:
@@ -58,6 +60,13 @@ def decode_lines(report: Report) -> Iterator[Line]:
     yield from unexplained_lines([u for u in report.unexplained if not u.row], ())
     yield from problem_lines(report.errors)
     yield from overlay_lines(report)
+
+
+def _reason(d: Diagnosis) -> Iterator[str]:
+    """What the first rule behind a diagnosis says of it."""
+    for step in d.explanation["how"][:1]:
+        if step.get("message"):
+            yield step["message"]
 
 
 def why_not_lines(plain: Mapping[str, Any], facts: Mapping[str, str]) -> Iterator[Line]:

@@ -2,7 +2,8 @@
 
 The signs are data (``owners`` of the vocabulary). The strongest kind of sign decides: the module of
 the exception, the frame that raised it, a class name that only one package has, the logger, an
-address, the beginning of the line, the wording, a name. Two owners at one place are no answer.
+address, the beginning of the line, the wording, a name, the words of a message that the sources
+of one package have. Two owners at one place are no answer.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from ...facts.owners import Owner, relaying
 from ..shared.frames import Frame
 from .http_statuses import Response, operation_of
+from .known_sites import OWNERS, KnownSite, known_sites
 from .message import Message
 
 OTHER_SERVICE = "other_service"
@@ -24,6 +26,7 @@ _STANDARD = re.compile(r"/python3\.\d+/|/Python3\d+/[Ll]ib/|\A<(?:frozen |stdlib
 _ADDRESS = re.compile(r"(?:\w{1,20}://(?:[^\s/@'\"]{1,100}@)?|\bhost='?)([A-Za-z0-9_.-]{1,250})")
 _TRACKER = re.compile(r"/[^\s'\"]{0,200}/(?:issues|discussions)\b")  # where to report
 _WORD = re.compile(r"[a-z][\w.-]*")
+_WORDS = "the words"
 _LOCAL = frozenset({"localhost", "127.0.0.1", "0.0.0.0"})
 _API = "/api/v1/"
 _LONGEST = 4_000
@@ -91,9 +94,23 @@ class Origins:
 
     def _of(self, message: Message) -> Attribution | None:
         raised = self._by_module(message) or self._by_frames(message, "raised in")
-        if raised and raised.owner not in self._generic:
+        if raised and raised.owner in self._family and not self.passes_on(raised.owner):
             return raised
-        return self._by_traces(message) or raised
+        traced = None
+        if raised is None or raised.owner in self._generic:
+            traced = self._by_traces(message)
+        known = None if traced and self._stays(traced) else _by_words(message)
+        if known and raised and known.owner in self._generic:
+            known = None  # a library that others call: the frame names it as well
+        return known or traced or raised
+
+    def _stays(self, traced: Attribution) -> bool:
+        """Whether an owner is not asked about again: each but one that is generic, or that only a
+        name or the wording tells of, and that has no others who speak for it."""
+        weak = traced.evidence.startswith(_WORDS)
+        return traced.owner not in self._generic and (
+            not weak or self._family[traced.owner] != traced.owner
+        )
 
     def _by_module(self, message: Message) -> Attribution | None:
         if not message.module:
@@ -228,15 +245,33 @@ class Origins:
         if len({self.family(owner) for owner, _ in specific}) != 1:
             return None
         owner, words = specific[0]
-        return Attribution(owner, False, f"the words {words.strip()!r}")
+        return Attribution(owner, False, f"{_WORDS} {words.strip()!r}")
 
 
-def owner_values(found: Attribution | None) -> dict[str, str]:
-    """The attributes of an ``error_message`` that say whose it is; none where nobody knows."""
+def owner_values(found: Attribution | None, site: KnownSite | None = None) -> dict[str, str]:
+    """The attributes of an ``error_message`` that say whose it is, and where it is given; none
+    where nobody knows."""
     if found is None:
         return {}
     sure = "certain" if found.sure else "likely"
-    return {"owner": found.owner, "owner_confidence": sure, "owner_evidence": found.evidence}
+    held = f"; it is said where {site.guard}" if site and site.guard else ""
+    values = {"owner": found.owner, "owner_confidence": sure,
+              "owner_evidence": found.evidence + held}  # fmt: skip
+    told = {"said_by": site.place, "guard": site.guard} if site else {}
+    return values | {name: value for name, value in told.items() if value}
+
+
+def _by_words(message: Message) -> Attribution | None:
+    """The owner of a message that the public sources of one package have."""
+    known = known_sites().find(message.text[:_LONGEST], message.exception)
+    return Attribution(known.owner, False, known.evidence) if known else None
+
+
+def site_of(message: Message, found: Attribution | None) -> KnownSite | None:
+    """Where the public sources of the Neuron stack give a message of theirs."""
+    if found is None or found.owner not in OWNERS:
+        return None
+    return known_sites().find(message.text[:_LONGEST], message.exception)
 
 
 def origins_of(owners: Mapping[str, Owner]) -> Origins:

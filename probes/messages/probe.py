@@ -17,7 +17,7 @@ from ..progress import UNWATCHED, Progress, interrupted
 from ..shared.plain_text import PlainText, is_binary, plain_text
 from .happenings import Happenings
 from .message import Message
-from .owners import Origins, origins_of, owner_values
+from .owners import Origins, origins_of, owner_values, site_of
 from .scan import scan_until
 
 MAX_CHARACTERS = 2_000_000
@@ -95,12 +95,13 @@ def _add_errors(
     # The last error of a run is the one that ended it.
     merged.sort(key=lambda pair: (pair[0].rank, -pair[0].number))
     for message, count in merged[:MAX_MESSAGES]:
+        owner = happenings.owner(message)
         collector.add(
             "error_message", place(message.number), text=message.text[: MAX_TEXT + 1],
             exception=message.exception or None, module=message.module or None,
             source=message.source, chain=message.chain or None, logger=message.logger or None,
             level=message.level or None, file=message.file or None, line=message.line or None,
-            count=count, **owner_values(happenings.owner(message)),
+            count=count, **owner_values(owner, site_of(message, owner)),
         )  # fmt: skip
     if len(merged) > MAX_MESSAGES:
         text = f"{len(merged):,} different messages; the {MAX_MESSAGES} weightiest are kept"

@@ -13,7 +13,7 @@ from .exceptions import ExceptionClass, Thrown, class_of
 from .guards import Guard, exits, guard_texts
 from .scopes import Scope
 from .sites import Parts
-from .speech import Said, dotted_name, message_of, said_by
+from .speech import Said, checked, dotted_name, message_of, said_by
 from .templates import Way, templates
 
 _WORDS = (b"raise", b"assert", b"warn", b"log", b"exit", b"print", b"echo", b"error", b"_check",
@@ -160,9 +160,11 @@ class _Reader:
             inside = _Place(place.function, place.parameters, place.scope, held)
             self._add(statement, Said("assert", "", "AssertionError", texts), inside)
         elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            said = said_by(statement.value, place.scope)
+            said, test = said_by(statement.value, place.scope), checked(statement.value)
+            passed = Guard(test, "not", place.guard) if test is not None else place.guard
             if said is not None:
-                self._add(statement, said, place)
+                here = _Place(place.function, place.parameters, place.scope, passed)
+                self._add(statement, said, here)
 
     def _raise(self, statement: ast.Raise, place: _Place) -> None:
         raised = statement.exc

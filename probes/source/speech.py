@@ -21,7 +21,8 @@ _EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
 _WARNS = frozenset({"warn", "warnings.warn", "warn_explicit", "warnings.warn_explicit",
                     "warn_deprecated", "warn_once"})  # fmt: skip
 _CHECKS = {"_check": "RuntimeError", "_check_value": "ValueError", "_check_index": "IndexError",
-           "_check_type": "TypeError", "_check_not_implemented": "NotImplementedError"}  # fmt: skip
+           "_check_type": "TypeError", "_check_not_implemented": "NotImplementedError",
+           "kernel_assert": "AssertionError"}  # fmt: skip
 
 
 class Said(NamedTuple):
@@ -64,6 +65,11 @@ def _ending(call: ast.Call, name: str, scope: Scope) -> Said | None:
     ):
         return Said("print", "", "", _spaced(call.args, scope))
     return None
+
+
+def checked(call: ast.Call) -> ast.expr | None:
+    """The test of a call that raises where it does not hold, None for any other call."""
+    return call.args[0] if _called(call.func)[0] in _CHECKS and len(call.args) == 2 else None
 
 
 def message_of(arguments: list[ast.expr], scope: Scope) -> list[Parts]:

@@ -22,7 +22,7 @@ _PERCENT = re.compile(
     r"(?P<form>[diouxXeEfFgGcrsa%])"
 )
 _SAME_TEXT = frozenset({"str", "_", "gettext", "dedent", "cleandoc", "fill", "indent", "strip",
-                        "rstrip", "lstrip"})  # fmt: skip
+                        "rstrip", "lstrip", "rmsg"})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,116 @@
+"""Sources -> the message templates of a package, with their places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ...probes.messages.shingles import LEAST, RUN, number_of, runs, words_of
+from ...probes.source.building import sites_of_file
+from ...probes.source.reading import Unreadable
+from ...probes.source.sites import Site
+
+MAX_BYTES = 2_000_000
+MAX_GUARD = 120
+_SKIPPED = frozenset({"test", "tests", "docs", "examples", "example", "benchmarks"})
+_KINDS = frozenset({"raise", "assert", "warn", "exit"})
+_LEVELS = frozenset({"WARNING", "ERROR", "CRITICAL"})
+_PRINTED = re.compile(
+    r"\b(?:pr|dev)_(?:err|warn|crit|alert|emerg|warning)(?:_once|_ratelimited)?\s*\("
+    r"(?:\s*[\w>.\-]{1,60}\s*,)?\s*(?P<text>\"(?:[^\"\\\n]|\\.){0,400}\"(?:\s*\"(?:[^\"\\\n]|\\.){0,400}\")*)"
+)
+_FORM = re.compile(r"%[-#0 +]{0,4}[\d*]{0,4}(?:\.[\d*]{1,4})?(?:hh|ll|[hlzjt])?[a-zA-Z%]\w?")
+_DEFINED = re.compile(r"^[A-Za-z_][^;{}()\n]{0,200}\b(\w{1,80})\([^;{}]{0,600}\)\s*\{", re.M)
+_QUOTED = re.compile(r"(['\"])(?:(?!\1).){0,200}\s(?:(?!\1).){0,200}\1")
+
+
+class Template(NamedTuple):
+    """A message: the constant pieces of its text, its kind, class, place and the test before it."""
+
+    pieces: tuple[str, ...]
+    kind: str
+    exception: str
+    module: str
+    function: str
+    guard: str
+
+
+def templates_of(
+    folder: Path, top: str, language: str, only: str, without: str
+) -> Iterator[Template]:
+    """The templates of the files in ``folder/top``, in the order of their paths."""
+    root = folder / top if language != "c" else folder
+    for path in sorted(root.rglob("*.c" if language == "c" else "*.py")):
+        relative = path.relative_to(folder).as_posix()
+        if only not in relative or (without and without in relative):
+            continue
+        if _SKIPPED.intersection(path.relative_to(root).parts[:-1]) or path.name.startswith(
+            "test_"
+        ):
+            continue
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
+            continue
+        raw = path.read_bytes()
+        yield from _of_c(raw, relative) if language == "c" else _of_python(raw, relative)
+
+
+def words_in(template: Template) -> list[str]:
+    """The constant words of a template that its runs are made of."""
+    some = (words_of(piece) for piece in template.pieces)
+    return [word for words in some if len(words) >= LEAST for word in words]
+
+
+def numbers_in(template: Template) -> list[int]:
+    """The numbers of the runs of words of a template, in their order, each once."""
+    found: dict[int, None] = {}
+    for piece in template.pieces:
+        words = words_of(piece)
+        if len(words) >= LEAST:
+            for run in runs(words, min(RUN, len(words))):
+                found[number_of(run)] = None
+    return list(found)
+
+
+def _of_python(raw: bytes, file: str) -> Iterator[Template]:
+    try:
+        sites = sites_of_file(raw, file)
+    except Unreadable:
+        return
+    for site in sites:
+        if site.kind in _KINDS or (site.kind == "log" and site.level in _LEVELS):
+            yield Template(
+                tuple(_pieces(site.parts)), site.kind, site.exception_name, site.module,
+                site.function, guard_of(site),
+            )  # fmt: skip
+
+
+def _pieces(parts: tuple[str, ...]) -> Iterator[str]:
+    """The constant texts, without a word that a value is part of."""
+    for at in range(0, len(parts), 2):
+        text = parts[at]
+        if at > 0:
+            text = re.sub(r"\A\w+", "", text)
+        if at < len(parts) - 1:
+            text = re.sub(r"\w+\Z", "", text)
+        yield text
+
+
+def guard_of(site: Site) -> str:
+    """The test that held, as names and their relation; "" for one that is mostly words."""
+    text = site.guard.replace("self.", "")
+    if not text or _QUOTED.search(text) or text.startswith("except"):
+        return ""
+    return text if len(text) <= MAX_GUARD else ""
+
+
+def _of_c(raw: bytes, file: str) -> Iterator[Template]:
+    text = raw.decode("utf-8", "replace")
+    defined = [(match.start(), match[1]) for match in _DEFINED.finditer(text)]
+    for match in _PRINTED.finditer(text):
+        said = "".join(re.findall(r"\"((?:[^\"\\]|\\.)*)\"", match["text"])).replace("\\n", " ")
+        inside = [name for start, name in defined if start < match.start()]
+        parts = _FORM.split(said)
+        joined = tuple(each for part in parts for each in (part, ""))[:-1]
+        yield Template(tuple(_pieces(joined)), "log", "", file, inside[-1] if inside else "", "")

@@ -1,0 +1,117 @@
+"""Messages of the public sources of the Neuron stack, known again by the runs of their words.
+
+``known_sites.txt`` holds for each message template numbers made of the words that do not change,
+and where and when the message is given. It is read when a message is first asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from base64 import b64decode
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .shingles import numbers_of
+
+OWNERS = frozenset({
+    "neuronx_distributed", "nxd_inference", "nki", "torch_neuronx", "vllm_neuron", "optimum_neuron",
+    "neuron_driver", "torch", "torch_xla",
+})  # fmt: skip
+"""Whose messages the file may hold: known without reading it."""
+FILE = Path(__file__).with_name("known_sites.txt")
+PLACES = 24
+"""Bits of the number of a record beside a run in the index."""
+_KINDS = ("raise", "assert", "warn")
+
+
+class KnownSite(NamedTuple):
+    """Where a message is given: ``place`` is the function and its module, ``guard`` the test that
+    held ("" where several places give it, or none is known); ``packages`` are all that give it."""
+
+    owner: str
+    place: str
+    guard: str
+    packages: tuple[str, ...]
+
+    @property
+    def evidence(self) -> str:
+        """What tells of the owner."""
+        shared = "" if len(self.packages) == 1 else f", as {' and '.join(self.packages[1:])}"
+        place = f", in {self.place}" if self.place else ""
+        return f"{self.packages[0]} has this message{shared}{place}"
+
+
+class KnownSites:
+    """The index of a file."""
+
+    def __init__(self, file: Path) -> None:
+        head, index, *self._records = file.read_bytes().split(b"\n")
+        self._head: dict[str, Any] = json.loads(head)
+        self._index = array("Q")
+        self._index.frombytes(b64decode(index))
+
+    def __len__(self) -> int:
+        return len(self._records) - 1
+
+    @property
+    def owners(self) -> frozenset[str]:
+        """Whose messages are in it."""
+        return frozenset(self._head["owners"].values())
+
+    def find(self, text: str, exception: str = "") -> KnownSite | None:
+        """The place of a message; None for one that is not known, or of which several packages
+        that do not belong together have the words."""
+        told = numbers_of(text)
+        best: list[list[Any]] = []
+        most = 0
+        for number in sorted({each for run in told for each in self._with(run)}):
+            record = json.loads(self._records[number])
+            share = self._share(record, told, exception)
+            if share >= most and share:
+                best = [*best, record] if share == most else [record]
+                most = share
+        return self._site(best) if best else None
+
+    def _with(self, run: int) -> Iterator[int]:
+        """The records that have a run of words as their sign."""
+        at = bisect_left(self._index, run << PLACES)
+        while at < len(self._index) and self._index[at] >> PLACES == run:
+            yield self._index[at] & ((1 << PLACES) - 1)
+            at += 1
+
+    def _share(self, record: list[Any], told: set[int], exception: str) -> int:
+        """How many words of a template are in the message; 0 where too many are missing."""
+        runs, words, _, kind, raised = record[:5]
+        if exception and raised and kind in _KINDS and raised != exception:
+            return 0
+        packed = b64decode(runs)
+        wanted = [int.from_bytes(packed[at : at + 5], "big") for at in range(0, len(packed), 5)]
+        found = sum(run in told for run in wanted)
+        return int(words) if found >= len(wanted) - len(wanted) // 4 else 0
+
+    def _site(self, records: list[list[Any]]) -> KnownSite | None:
+        """The one place of records that are alike; what differs between them is left out."""
+        packages = tuple(dict.fromkeys(
+            self._head["packages"][number] for record in records for number in record[2]
+        ))  # fmt: skip
+        owner = self._head["owners"][packages[0]]
+        if len(records) > 1 and len({self._head["owners"][each] for each in packages}) > 1:
+            return None
+        places = {(record[5], record[6]) for record in records}
+        guards = {record[7] for record in records}
+        modules = {place[0] for place in places}
+        number = modules.pop() if len(modules) == 1 else -1
+        module = self._head["modules"][number] if number >= 0 else ""
+        function = places.pop()[1] if len(places) == 1 else ""
+        place = " of ".join(filter(None, (function, module)))
+        return KnownSite(owner, place, guards.pop() if len(guards) == 1 else "", packages)
+
+
+@cache
+def known_sites() -> KnownSites:
+    """The index that comes with the probe, read once."""
+    return KnownSites(FILE)

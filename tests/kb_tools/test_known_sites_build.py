@@ -1,0 +1,84 @@
+"""The index of known messages, from sources to look-ups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from modelmedic.authoring.known_sites.build import Gathered, written
+from modelmedic.authoring.known_sites.commonness import Commonness
+from modelmedic.authoring.known_sites.reading import Template, templates_of
+from modelmedic.probes.messages.known_sites import KnownSite, KnownSites
+
+SOURCE = """
+def check(pump, valve, flow):
+    if flow % valve.width != 0:
+        raise ValueError(f"turbine flow {flow} has to fit the valve width {valve.width}")
+    if pump is None:
+        raise ValueError("please install the package and try again later")
+    assert valve.open, f"{pump}"
+"""
+KERNEL = """
+static int pump_start(struct pump *p)
+{
+    if (!p)
+        pr_err("pump %d refuses to start while the turbine spins\\n", p->id);
+}
+"""
+STACK = [
+    {"package": "plant", "owner": "nki"},
+    {"package": "copy", "owner": "optimum_neuron"},
+    {"package": "driver", "owner": "neuron_driver"},
+]
+FLOW = "turbine flow 7 has to fit the valve width 3"
+
+
+def _templates(folder: Path, top: str, text: str, language: str = "python") -> list[Template]:
+    (folder / top).mkdir()
+    (folder / top / ("a.c" if language == "c" else "a.py")).write_text(text, "utf-8")
+    root = folder / top if language == "c" else folder
+    return list(templates_of(root, top, language, "", ""))
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> KnownSites:
+    others = _templates(
+        tmp_path, "other", "raise ValueError('please install the package and try again later')"
+    )
+    words = "def f(x):\n" + "".join(
+        f"    raise KeyError('filler number {'abcdefgh'[at % 8]}{at}')\n" for at in range(3000)
+    )
+    common = Commonness([*others, *_templates(tmp_path, "filler", words)])
+    gathered = Gathered(common)
+    gathered.add("plant", _templates(tmp_path, "plant", SOURCE))
+    gathered.add("copy", _templates(tmp_path, "copy", SOURCE))
+    gathered.add("driver", _templates(tmp_path, "driver", KERNEL, "c"))
+    file = tmp_path / "index.txt"
+    file.write_text(written(STACK, gathered, common), "utf-8")
+    return KnownSites(file)
+
+
+def test_a_message_of_several_belongs_to_the_first(index: KnownSites) -> None:
+    assert index.find(f"oh: {FLOW}!", "ValueError") == KnownSite(
+        "nki", "check of plant.a", "flow % valve.width != 0", ("plant", "copy")
+    )
+
+
+def test_what_others_say_too_is_left_out(index: KnownSites) -> None:
+    assert index.find("please install the package and try again later") is None
+
+
+def test_a_message_without_words_is_left_out(index: KnownSites) -> None:
+    assert len(index) == 2
+
+
+def test_a_line_of_the_kernel_is_known(index: KnownSites) -> None:
+    found = index.find("[ 3.1] pump 4 refuses to start while the turbine spins")
+    assert found is not None
+    assert (found.owner, found.place) == ("neuron_driver", "pump_start of a.c")
+
+
+def test_no_words_of_a_message_are_in_the_file(index: KnownSites, tmp_path: Path) -> None:
+    text = (tmp_path / "index.txt").read_text("utf-8")
+    assert not any(word in text for word in ("turbine", "refuses", "spins"))
