@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .captures import Run
 from .hypotheses import Hypothesis
+from .phases import WHERE
 from .sums import EMBEDDING, Joint, Place, explained
-from .trials import FLOOR, Trial, error, shown, size
+from .trials import EXPLAINS, FLOOR, Trial, error, shown, size
 
 CHANGED = 0.02
 """A factor that is off by less than this share is not told."""
@@ -37,10 +38,51 @@ def checked(joint: Joint, runs: Sequence[Run]) -> Checked | None:
     return Checked(joint, error(joint.reading, sides[1]) / noise, noise)
 
 
-def tried(one: Checked, every: Sequence[Checked], target: Run, limit: float) -> tuple[Trial, ...]:
-    """The trials of a joint that fails, best first."""
-    found = list(_trials(one, _later(one, every, limit), target))
+class Stretch(Run):
+    """Some positions of a run."""
+
+    def __init__(self, run: Run, rows: slice) -> None:
+        self._run, self._rows = run, rows
+
+    def get(self, module: str, side: str, element: int = 0) -> Any:
+        """As of the run."""
+        found = self._run.get(module, side, element)
+        return found if found is None or found.ndim != 3 else found[:, self._rows]
+
+    def has(self, module: str, side: str, element: int = 0) -> bool:
+        """As of the run."""
+        return self._run.has(module, side, element)
+
+
+def tried(
+    one: Checked, every: Sequence[Checked], runs: Sequence[Run], limit: float, start: int | None
+) -> tuple[Trial, ...]:
+    """The trials of a joint that fails, best first; in the prefill or while decoding (from
+    ``start`` on) alone, if it fails there alone."""
+    later = _later(one, every, limit)
+    found = list(_trials(one, later, runs[2]))
+    if start and not any(trial.r_ratio < EXPLAINS for trial in found):
+        found.extend(_in_phase(one, later, runs, limit, start))
     return tuple(sorted(found, key=lambda trial: trial.r_ratio))
+
+
+def _in_phase(
+    one: Checked, later: frozenset[Place] | None, runs: Sequence[Run], limit: float, start: int
+) -> Iterator[Trial]:
+    phases = {"prefill": slice(None, start), "decode": slice(start, None)}
+    there: dict[str, tuple[Checked, Run]] = {}
+    for name, rows in phases.items():
+        cut = [Stretch(run, rows) for run in runs]
+        part = checked(one.joint, cut)
+        if part is None:
+            return
+        if not part.ratio < limit:
+            there[name] = part, cut[2]
+    if len(there) != 1:
+        return
+    for name, (part, run) in there.items():
+        for trial in _trials(part, later, run):
+            yield trial._replace(limited=True, says=f"{trial.says}, {WHERE[name]}")
 
 
 def _later(one: Checked, every: Sequence[Checked], limit: float) -> frozenset[Place] | None:

@@ -137,6 +137,7 @@ class Replay:
         return Module(
             name, reading, target, noise, sensitivity(reading, sides[1].given), size(sides[1]),
             phase, late_noise(reading, sides[1]), prompt,
+            pairs[0][0].reshape(pairs[0][1].shape) - pairs[0][1],
         )  # fmt: skip
 
     def _beside(self, name: str, own: Sides, reading: Reading) -> dict[str, Any]:
@@ -149,6 +150,7 @@ class Replay:
                 "siblings": lambda: beside.siblings(name),
                 "gives": beside.gives,
                 "vectors": lambda size: beside.vectors(name, size),
+                "partial_sums": lambda: beside.partial_sums(name, own.given["x"]),
                 "joined": lambda: beside.joined(name)}  # fmt: skip
 
     def _sides(self, run: Run, name: str) -> Sides | None:
@@ -241,7 +243,9 @@ class Replay:
         known = [one for one in every if one is not None]
         for one in known:
             fails = not one.ratio < FAILS
-            trials = joints_tried.tried(one, known, self._runs[2], FAILS) if fails else ()
+            trials = joints_tried.tried(
+                one, known, self._runs, FAILS, self._decode_from
+            ) if fails else ()
             yield Replayed(one.joint.name, "sum", one.ratio, trials)
 
 

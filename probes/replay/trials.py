@@ -7,14 +7,18 @@ input, and so does not count.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..shared import np
+from .failing_parts import Part, of_heads, of_output
 from .finding.given import Given
+from .finding.masks import heads_of
 from .finding.registry import FINDERS
+from .formula.attention import mixed_heads
 from .formula.feedforward import route
 from .formula.formulas import FORMULAS
 from .formula.remembered import Remembered
@@ -82,6 +86,9 @@ class Module(NamedTuple):
     phase: Phase | None = None
     late: float = 0.0
     prompt: Phase | None = None
+    rounding: Any = None
+    parts: tuple[Part, ...] = ()
+    plain: Any = None
 
     def ratio(self, reading: Reading) -> float:
         """R under another reading; infinite where it cannot be computed. Where few positions may be
@@ -105,6 +112,30 @@ class Module(NamedTuple):
         one = limited(reading, self.reading, phase)
         return self._tried(lambda: error_within(
             computed(one, self.target.given), self.target.output, phase))  # fmt: skip
+
+    def partly(self, reading: Reading, part: Part) -> float:
+        """As :meth:`ratio`, if the module is as it should be but for a part, in the phase in which
+        it fails."""
+        if self.phase is not None:
+            reading = limited(reading, self.reading, self.phase)
+        noise = self.phase.noise if self.phase else self.noise
+        rows = self.phase.rows if self.phase else slice(None)
+
+        def measure() -> float:
+            output = self.target.output
+            if part.heads:
+                spec = reading.spec | {"other_heads": (part.mask, self.plain[1])}
+                made = computed(reading._replace(spec=spec), self.target.given)
+                return off(made.reshape(output.shape)[:, rows], output[:, rows]) / noise
+            made = computed(reading, self.target.given).reshape(output.shape)
+            whole = np.where(part.mask, made, self.plain[0])[:, rows] - output[:, rows]
+            squares = whole.astype(np.float64) ** 2
+            here = np.broadcast_to(part.mask, output.shape)[:, rows]
+            share = math.sqrt(float(here.mean()))
+            inside = math.sqrt(float(squares[here].sum())) / max(share, 1e-6)
+            return max(math.sqrt(float(squares.sum())), inside) / noise
+
+        return self._tried(measure)
 
     def _tried(self, measure: Callable[[], float]) -> float:
         try:
@@ -222,6 +253,7 @@ def try_all(module: Module, around: Around, solving: bool = True) -> list[Trial]
     module = module._replace(target=module.target._replace(given=given))
     rows = module.phase.rows if module.phase else slice(None)
     one = Given(module.reading, given, module.target.output, rows, {})
+    module = _with_parts(module, one)
     found: list[Trial] = []
     for last in (False, True):
         found.extend(_best_of_each(module, around, one, last))
@@ -299,15 +331,40 @@ def _looked_for(hypothesis: Hypothesis, one: Given) -> Iterator[Variant]:
         return
 
 
+def _with_parts(module: Module, one: Given) -> Module:
+    """The module with the parts of its output in which alone it fails."""
+    output = module.target.output
+    if module.rounding is None or output.ndim != 3:
+        return module
+    try:
+        plain = computed(module.reading, module.target.given).reshape(output.shape)
+        mixed = None
+        parts = list(of_output(output - plain, module.rounding, output, one.rows))
+        if module.reading.family == "attention" and (known := heads_of(one)) is not None:
+            mixed = mixed_heads(module.reading.spec, module.reading.weights, one.given)
+            heads = of_heads(mixed, known[0], one.rows)
+            parts = [heads, *parts] if heads is not None else parts
+    except (*FAILURES, np.linalg.LinAlgError):
+        return module
+    return module._replace(parts=tuple(parts), plain=(plain, mixed))
+
+
 def _try(module: Module, variant: Variant) -> Iterator[Trial]:
-    """A hypothesis as it is, and in the failing phase alone if that is not enough."""
-    whole = _measured(module, variant, module.ratio)
-    yield whole
-    if module.phase is not None and not whole.r_ratio < EXPLAINS:
+    """A hypothesis as it is, in the failing phase alone if that is not enough, and in the failing
+    part of the output."""
+    best = _measured(module, variant, module.ratio)
+    yield best
+    where = ""
+    if module.phase is not None and not best.r_ratio < EXPLAINS:
         found = _measured(module, variant, module.within)
-        if found.r_ratio < min(whole.r_ratio, NEAR):
-            where = WHERE[module.phase.name]
-            yield found._replace(limited=True, says=f"{found.says}, {where}")
+        where = f", {WHERE[module.phase.name]}"
+        if found.r_ratio < min(best.r_ratio, NEAR):
+            best = found._replace(limited=True, says=f"{found.says}{where}")
+            yield best
+    for part in module.parts if not best.r_ratio < EXPLAINS else ():
+        found = _measured(module, variant, functools.partial(module.partly, part=part))
+        if found.r_ratio < EXPLAINS:
+            yield found._replace(limited=True, says=f"{found.says}{where}, {part.words}")
 
 
 def _measured(module: Module, variant: Variant, measure: Callable[[Reading], float]) -> Trial:

@@ -76,6 +76,8 @@ def _seen(spec: Spec, positions: int) -> Any:
         seen[:end, :end] = seen[:end, :end].T
     if hidden := spec.get("hidden_first"):
         seen = seen & ((column >= int(hidden)) | (row < int(hidden)))
+    if spec.get("sinks_at") == "first":  # they have the place of the first key
+        seen = seen & (column > 0 * row)
     if hidden := spec.get("hidden_from"):
         seen = seen & ((column < int(hidden)) | (column == row))
     if (hidden := spec.get("hidden_one")) is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...shared import np
 from ..formula.basics import activate, capped, normalise
+from ..formula.few_bits import in_format
 from ..formula.masking import seen_as_it_should
 from .values import Found, Value
 
@@ -80,10 +81,10 @@ def rounded(value: Value) -> Found:
         for words, axis in kinds.items():
             step = np.abs(x).max(axis=axis, keepdims=axis is not None) / most + TINY
             yield f"rounded to {bits} bits{words}", np.rint(x / step) * step
-    for digits, words in ((3, "FP8 (E4M3)"), (2, "FP8 (E5M2)"), (1, "FP4")):
-        fraction, power = np.frexp(x)
-        yield f"rounded to {words}", np.ldexp(np.rint(fraction * 2 ** (digits + 1))
-                                              / 2 ** (digits + 1), power)  # fmt: skip
+    for name, words in (("F8_E4M3", "FP8 (E4M3)"), ("F8_E5M2", "FP8 (E5M2)")):
+        yield f"rounded to {words}", in_format(x, name)
+    fraction, power = np.frexp(x)
+    yield "rounded to FP4", np.ldexp(np.rint(fraction * 4) / 4, power)
 
 
 def shares_of_one(value: Value) -> Found:

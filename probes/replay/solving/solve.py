@@ -32,6 +32,8 @@ EXPLAINS_LITTLE = 1.3
 """Of a module with less than ``LITTLE`` to explain."""
 TOWARDS, SOME = 0.2, 0.02
 """Cosine of the change of an output with what is wrong with it, from which parts are tried."""
+TOGETHER, MOST_GROUPS, MOST_JOINED = 0.25, 12, 6
+"""Cosine from which on a change may be a part of one of several values, and how many are joined."""
 MOST_PARTLY = 24
 MOST_SOLVED = 48
 SAME = 0.2
@@ -44,9 +46,8 @@ NEAR = 30.0
 """R from which on a relation is not looked at more closely."""
 TRIMMED = 0.2
 MUCH = 4.0
-ALONE = frozenset({"dropped", "negated", "factor", "normed", "own-norm", "back", "rounded",
-                   "retwist", "places"})  # fmt: skip
-"""Relations that need no other position: what is stored last may be concerned alone."""
+OTHERS = frozenset({"moved-p", "ordered-p", "shards-p", "pages-p", "mean-p"})
+"""Relations that need other positions: what is stored last is not concerned alone."""
 MOST_FITTED = 32
 """Places along an axis that are fitted one by one."""
 Mask = Callable[[Value], Any]
@@ -137,15 +138,39 @@ class Solver:
 
     def _every(self) -> Iterator[Solved]:
         """Those of whole values first."""
-        partly = []
+        partly, others = [], []
         for tried in self._whole():
             if tried.ratio < self._explains:
                 yield from self._told(tried, None, "")
-            elif tried.row.where and _goes(tried) > (SOME if _is_plain(tried) else TOWARDS):
+                continue
+            if tried.towards > TOGETHER and not tried.of:
+                others.append(tried)
+            if tried.row.where and _goes(tried) > (SOME if _is_plain(tried) else TOWARDS):
                 partly.append(tried)
         partly.sort(key=lambda each: (not _is_plain(each), -_goes(each)))
+        yield from self._together(others)
         for tried in partly[:MOST_PARTLY]:
             yield from self._in_parts(tried)
+
+    def _together(self, others: list[Tried]) -> Iterator[Solved]:
+        """The same relation of several values or weights at once: each goes some of the way."""
+        groups: dict[tuple[str, str], dict[tuple[str, ...], Tried]] = {}
+        for each in others:
+            groups.setdefault((each.relation, each.words), {}).setdefault(each.nodes, each)
+        wide = [sorted(group.values(), key=lambda one: -one.towards)
+                for group in groups.values() if len(group) > 1]  # fmt: skip
+        wide.sort(key=lambda group: -sum(one.towards for one in group[:2]))
+        for group in wide[:MOST_GROUPS]:
+            best = group[0]
+            for other in group[1:MOST_JOINED]:
+                if set(other.nodes) & set(best.nodes):
+                    continue
+                nodes = (*best.nodes, *other.nodes)
+                more = self._tried(best.row, nodes, best.relation, best.words, "")
+                if more.ratio < self._explains:
+                    yield from self._told(more, None, "")
+                    break
+                best = more if more.towards > best.towards else best
 
     def _whole(self) -> Iterator[Tried]:
         for row in rows_of(self._graph.reading.family):
@@ -166,7 +191,7 @@ class Solver:
         phase = self._module.phase
         if phase is None or phase.name != "decode":
             return ()
-        return STRETCHES if relation in ALONE else CACHED
+        return CACHED if relation in OTHERS else STRETCHES
 
     def _tried(self, row: Row, nodes: tuple[str, ...], relation: str, words: str, of: str,
                mask: Mask | None = None) -> Tried:  # fmt: skip
