@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..shared import np
 from .captures import Run
+from .formula.few_bits import in_format
 from .hypotheses import Hypothesis
 from .phases import WHERE
 from .sums import EMBEDDING, Joint, Place, explained
-from .trials import EXPLAINS, FLOOR, Trial, error, shown, size
+from .trials import EXPLAINS, FLOOR, Trial, computed, error, off, shown, size
 
 CHANGED = 0.02
 """A factor that is off by less than this share is not told."""
@@ -101,22 +103,38 @@ def _trials(one: Checked, later: frozenset[Place] | None, target: Run) -> Iterat
         given = (joint.terms[at][0], "in", 0)  # the module that gives the term is passed by
         for other in (*joint.others, *((given,) if target.has(*given) else ())):
             changed = joint._replace(terms=(*joint.terms[:at], other, *joint.terms[at + 1 :]))
-            off = _off(changed, target)
-            if off is not None:
+            left = _off(changed, target)
+            if left is not None:
                 old, new = _shown(joint.terms[at]), _shown(other)
                 source = other[0] if other[1] == "out" else ""
                 yield Trial(
-                    _ENTRY["source"], off / noise,
+                    _ENTRY["source"], left / noise,
                     f"it takes {new} where the reference takes {old}", source=source,
                 )  # fmt: skip
+    yield from _rounded(one, target)
     if len(joint.terms) < 3:
         for other in joint.others:
             more = joint._replace(terms=(*joint.terms, other), factors=(*joint.factors, 1.0))
             sides = more.sides(target)
             if sides is not None:
                 rounded = max(noise, ROUNDED * size(sides))
-                off = error(more.reading, sides)
-                yield Trial(_ENTRY["source"], off / rounded, f"{_shown(other)} is added to it")
+                left = error(more.reading, sides)
+                yield Trial(_ENTRY["source"], left / rounded, f"{_shown(other)} is added to it")
+
+
+def _rounded(one: Checked, target: Run) -> Iterator[Trial]:
+    """The sum is kept in eight bits. Where rounding went the other way, it is off by a step."""
+    sides = one.joint.sides(target)
+    if sides is None:
+        return
+    whole = computed(one.joint.reading, sides.given)
+    noise = np.random.default_rng(0).uniform(-ROUNDED, ROUNDED, whole.shape).astype(np.float32)
+    for name in ("F8_E4M3", "F8_E5M2"):
+        made = in_format(in_format(whole, "BF16"), name)
+        moved = in_format(in_format(whole * (1 + noise), "BF16"), name)
+        usual = float(np.hypot(np.linalg.norm(made - moved), one.noise))
+        yield Trial(_ENTRY["rounded"], off(made, sides.output) / usual,
+                    f"the sum is kept in eight bits ({name})")  # fmt: skip
 
 
 def _by_factors(one: Checked, later: frozenset[Place] | None, target: Run) -> Iterator[Trial]:
@@ -125,18 +143,18 @@ def _by_factors(one: Checked, later: frozenset[Place] | None, target: Run) -> It
     fit = explained(one.joint, target)
     if fit is None:
         return
-    factors, off = fit
+    factors, left = fit
     words = _words(one.joint, factors)
     known = zip(one.joint.terms, one.joint.factors, factors, strict=True)
     lost = [place for place, old, new in known if abs(new) < CHANGED * abs(old)]
     if lost and len(lost) < len(factors) and one.joint.output[1] == "in":
         if later is None or set(lost) & later:
-            yield Trial(_ENTRY["source"], off / one.noise, words)
+            yield Trial(_ENTRY["source"], left / one.noise, words)
         if later is not None and set(lost) <= later:
             return
     only = one.joint.terms[0][0] if len(factors) == 1 else ""
     entry = "embedding" if EMBEDDING.search(only) else "factor"
-    yield Trial(_ENTRY[entry], off / one.noise, words)
+    yield Trial(_ENTRY[entry], left / one.noise, words)
 
 
 def _off(joint: Joint, run: Run) -> float | None:
@@ -169,5 +187,6 @@ def _entry(name: str, cause: str) -> Hypothesis:
 _ENTRY = {
     "factor": _entry("joint-factor", "residual-multiplier-wrong"),
     "embedding": _entry("joint-embedding", "embedding-multiplier-wrong"),
+    "rounded": _entry("joint-rounded", "precision-ordering"),
     "source": _entry("joint-source", "wrong-input"),
 }

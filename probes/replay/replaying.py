@@ -243,9 +243,11 @@ class Replay:
         known = [one for one in every if one is not None]
         for one in known:
             fails = not one.ratio < FAILS
-            trials = joints_tried.tried(
-                one, known, self._runs, FAILS, self._decode_from
-            ) if fails else ()
+            trials = (
+                joints_tried.tried(one, known, self._runs, FAILS, self._decode_from)
+                if fails
+                else ()
+            )
             yield Replayed(one.joint.name, "sum", one.ratio, trials)
 
 

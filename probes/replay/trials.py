@@ -49,6 +49,8 @@ MOST_SENSITIVE = 50.0
 JITTER = 2.0**-8
 ROUNDED_TWICE = 1.4
 """How much larger the rounding of a table is that is rounded once more."""
+MARKS, ALIKE = 256, 0.5
+"""Numbers of an output that are compared, and how far they may be off, in units of the noise."""
 COPIED = 2.0**-10
 """What rounding to BF16 does to numbers that were multiplied, relative to them."""
 
@@ -70,6 +72,9 @@ class Trial(NamedTuple):
     says: str
     limited: bool = False
     source: str = ""
+    mark: tuple[float, ...] = ()
+    """Some numbers of the output under it, in units of its noise: what two of the same output
+    have in common."""
 
 
 class Module(NamedTuple):
@@ -154,7 +159,8 @@ class Module(NamedTuple):
         """By how much a reading makes more of rounding than the low-precision reference: of that
         of its input, and of that of its output, which grows with it."""
         if reading.family in ("embedding", "logits"):  # some only copy, which rounds nothing
-            return max(1.0, COPIED * size(self.target) / self.noise)
+            more = COPIED * (2 if reading.spec.get("summed") else 1)
+            return max(1.0, more * size(self.target) / self.noise)
         if reading.family == "rotary" and reading.spec is not self.reading.spec:
             return ROUNDED_TWICE
         if not self.usual or not self.whole:
@@ -307,7 +313,8 @@ def _solved(module: Module, around: Around) -> Iterator[Trial]:
     told: dict[str, Trial] = {}
     with np.errstate(all="ignore"):
         for one in solve.Solver(module, around, computed).solved():
-            trial = Trial(one.hypothesis, one.r_ratio, one.says, one.limited)
+            mark = marked(one.made, solve.noise_of(module) / math.sqrt(one.made.size))
+            trial = Trial(one.hypothesis, one.r_ratio, one.says, one.limited, mark=mark)
             known = told.get(one.hypothesis.cause)
             if known is None or _rank(trial) < _rank(known):
                 told[one.hypothesis.cause] = trial
@@ -378,7 +385,36 @@ def _measured(module: Module, variant: Variant, measure: Callable[[Reading], flo
     ratio = measure(reading)
     if ratio < NEAR:
         ratio /= module.more(reading)
-    return Trial(variant.hypothesis, ratio, variant.hypothesis.says.format(**words))
+    mark = _mark(module, reading) if ratio < EXPLAINS else ()
+    return Trial(variant.hypothesis, ratio, variant.hypothesis.says.format(**words), mark=mark)
+
+
+def _mark(module: Module, reading: Reading) -> tuple[float, ...]:
+    output, phase = module.target.output, module.phase
+    if phase is not None:
+        reading = limited(reading, module.reading, phase)
+    try:
+        made = computed(reading, module.target.given).reshape(output.shape)
+    except FAILURES:
+        return ()
+    made = made[:, phase.rows] if phase is not None else made
+    noise = (phase.noise if phase else module.noise) / math.sqrt(made.size)
+    return marked(made, noise)
+
+
+def marked(made: Any, noise: float) -> tuple[float, ...]:
+    """Some numbers of an output, in units of the noise of each."""
+    flat = made.ravel()
+    some = flat[:: max(1, flat.size // MARKS)] / max(noise, 1e-30)
+    return tuple(float(each) for each in some)
+
+
+def alike(one: Trial, other: Trial) -> bool:
+    """Whether both give the same output, as far as rounding would tell them apart."""
+    if not one.mark or len(one.mark) != len(other.mark):
+        return False
+    off = np.subtract(one.mark, other.mark)
+    return bool(np.sqrt((off * off).mean()) < ALIKE)
 
 
 def sensitivity(reading: Reading, given: Mapping[str, Any]) -> float:

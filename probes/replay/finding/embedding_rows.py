@@ -102,7 +102,8 @@ def _added(one: Given) -> Found:
     changed = weight.copy()
     changed[tokens] += np.where(rows[:, None] < 0, 0, weight[rows])
     words = ", ".join(map(str, np.unique(rows[some])[:6]))
-    yield one.reading._replace(weights={"own.weight": changed}), words
+    spec = one.reading.spec | {"summed": True}
+    yield one.reading._replace(spec=spec, weights={"own.weight": changed}), words
 
 
 def _of_module(one: Given) -> Found:

@@ -25,7 +25,9 @@ def linear(weights: Weights, part: str, x: Any, memory: Remembered | None = None
     return found if bias is None else found + bias
 
 
-def reduced(spec: Spec, weights: Weights, part: str, x: Any, memory: Remembered | None = None) -> Any:
+def reduced(
+    spec: Spec, weights: Weights, part: str, x: Any, memory: Remembered | None = None
+) -> Any:
     """As :func:`linear`, of a projection whose ranks each give a part of the sum, which a port may
     round before they are added (``sum_ranks``, ``sum_format``)."""
     ranks = int(spec.get("sum_ranks") or 1)
@@ -36,7 +38,7 @@ def reduced(spec: Spec, weights: Weights, part: str, x: Any, memory: Remembered 
     pairs = zip(np.split(x, ranks, axis=-1), np.split(weight, ranks, axis=1), strict=True)
     for some, columns in pairs:
         made = np.ascontiguousarray(some @ columns.T, np.float32)
-        found = found + in_format(made, str(spec["sum_format"]))
+        found = found + in_format(in_format(made, "BF16"), str(spec["sum_format"]))
     bias = weights.get(f"{part}.bias")
     return found if bias is None else found + bias
 

@@ -49,7 +49,7 @@ def _moved(part: Any, word: str) -> Any:
 
 
 def _rounded(part: Any, word: str) -> Any:
-    return in_format(part, word)
+    return in_format(in_format(part, "BF16"), word)
 
 
 def _whole_numbers(part: Any, word: str) -> Any:

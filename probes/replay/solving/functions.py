@@ -82,7 +82,7 @@ def rounded(value: Value) -> Found:
             step = np.abs(x).max(axis=axis, keepdims=axis is not None) / most + TINY
             yield f"rounded to {bits} bits{words}", np.rint(x / step) * step
     for name, words in (("F8_E4M3", "FP8 (E4M3)"), ("F8_E5M2", "FP8 (E5M2)")):
-        yield f"rounded to {words}", in_format(x, name)
+        yield f"rounded to {words}", in_format(in_format(x, "BF16"), name)
     fraction, power = np.frexp(x)
     yield "rounded to FP4", np.ldexp(np.rint(fraction * 4) / 4, power)
 

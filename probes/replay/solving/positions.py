@@ -121,7 +121,13 @@ def inner_orders(value: Value) -> Found:
     if 2 < turned < width:
         parts = {"what is turned": [(0, turned)], "what is not turned": [(turned, width)], **parts}
     for words, ranges in parts.items():
-        for name in ("reversed", "dealt out", "gathered", "neighbours exchanged", "halves exchanged"):
+        for name in (
+            "reversed",
+            "dealt out",
+            "gathered",
+            "neighbours exchanged",
+            "halves exchanged",
+        ):
             order = np.arange(width)
             for low, high in ranges:
                 order[low:high] = low + _inner(name, high - low)

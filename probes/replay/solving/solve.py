@@ -34,7 +34,7 @@ TOWARDS, SOME = 0.2, 0.02
 """Cosine of the change of an output with what is wrong with it, from which parts are tried."""
 TOGETHER, MOST_GROUPS, MOST_JOINED = 0.25, 12, 6
 """Cosine from which on a change may be a part of one of several values, and how many are joined."""
-MOST_PARTLY = 24
+MOST_PARTLY, MOST_OF_KIND, MOST_LOST = 36, 4, 16
 MOST_SOLVED = 48
 SAME = 0.2
 """Distance of outputs, relative to the noise, up to which they are the same."""
@@ -78,6 +78,11 @@ class Tried(NamedTuple):
     ratio: float
 
 
+def noise_of(module: Any) -> float:
+    """The noise of a module, in the phase in which it fails."""
+    return float(module.phase.noise if module.phase else module.noise)
+
+
 def _goes(tried: Tried) -> float:
     """How far it goes the way of the target; of what is lost also the other way, as there may be
     too much of it."""
@@ -93,6 +98,17 @@ def _is_plain(tried: Tried) -> bool:
     return tried.relation == "dropped" and tried.of == "all"
 
 
+def _of_many_kinds(partly: list[Tried]) -> list[Tried]:
+    """The first ones of each relation: many of one kind do much the same."""
+    kinds: dict[str, int] = {}
+    kept = []
+    for each in partly:
+        kinds[each.relation] = kinds.get(each.relation, 0) + 1
+        if kinds[each.relation] <= (MOST_LOST if _is_loss(each) else MOST_OF_KIND):
+            kept.append(each)
+    return kept[:MOST_PARTLY]
+
+
 class Solver:
     """One failing module: what it should give, what it gives, and how exact it would be."""
 
@@ -100,7 +116,7 @@ class Solver:
         self._module, self._run = module, run
         self._given = module.target.given
         self._rows = module.phase.rows if module.phase else slice(None)
-        self._noise = module.phase.noise if module.phase else module.noise
+        self._noise = noise_of(module)
         self._graph: Graph = traced(module.reading, self._given, around, run)
         self._output = self._cut(module.target.output)
         self._off = self._output - self._cut(run(module.reading, self._given))
@@ -149,7 +165,7 @@ class Solver:
                 partly.append(tried)
         partly.sort(key=lambda each: (not _is_plain(each), -_goes(each)))
         yield from self._together(others)
-        for tried in partly[:MOST_PARTLY]:
+        for tried in _of_many_kinds(partly):
             yield from self._in_parts(tried)
 
     def _together(self, others: list[Tried]) -> Iterator[Solved]:
