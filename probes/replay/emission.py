@@ -79,11 +79,13 @@ def _best(other: Replayed, trial: Trial) -> float:
 
 
 def shown(one: Replayed) -> Iterator[Trial]:
-    """The best trials of a module: one of each hypothesis. Of those that explain it, such as know
-    their values come first."""
+    """The best trials of a module: one of each hypothesis. Of those that explain it, such as
+    explain all of it come first, and of these such as know their values."""
     seen: set[str] = set()
     fits = [trial for trial in one.trials if trial.r_ratio < EXPLAINS]
-    known = sorted((trial for trial in fits if not trial.hypothesis.free), key=lambda t: t.limited)
+    whole = [trial for trial in fits if not trial.limited]
+    known = [trial for trial in whole or fits if not trial.hypothesis.free]
+    known += [trial for trial in whole if trial.hypothesis.free]
     order = known + [trial for trial in one.trials if trial not in known]
     for trial in _better_named(order):
         if trial.hypothesis.id not in seen and len(seen) < SHOWN:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ..shared import np
 from .captures import Run
+from .failing_parts import of_output
 from .formula.few_bits import in_format
 from .hypotheses import Hypothesis
 from .phases import WHERE
@@ -17,6 +18,10 @@ CHANGED = 0.02
 """A factor that is off by less than this share is not told."""
 ROUNDED = 2.0**-9
 """What rounding to BF16 may do to a sum that the reference does not form."""
+
+
+LIMIT = 3.0
+"""R of a phase from which on a sum fails there."""
 
 
 class Checked(NamedTuple):
@@ -41,15 +46,17 @@ def checked(joint: Joint, runs: Sequence[Run]) -> Checked | None:
 
 
 class Stretch(Run):
-    """Some positions of a run."""
+    """Some places of an axis of all tensors of a run."""
 
-    def __init__(self, run: Run, rows: slice) -> None:
-        self._run, self._rows = run, rows
+    def __init__(self, run: Run, axis: int, places: Any) -> None:
+        self._run, self._axis, self._places = run, axis, places
 
     def get(self, module: str, side: str, element: int = 0) -> Any:
         """As of the run."""
         found = self._run.get(module, side, element)
-        return found if found is None or found.ndim != 3 else found[:, self._rows]
+        if found is None or found.ndim != 3 or found.shape[self._axis] < len(self._places):
+            return found
+        return found.take(self._places, axis=self._axis)
 
     def has(self, module: str, side: str, element: int = 0) -> bool:
         """As of the run."""
@@ -60,31 +67,52 @@ def tried(
     one: Checked, every: Sequence[Checked], runs: Sequence[Run], limit: float, start: int | None
 ) -> tuple[Trial, ...]:
     """The trials of a joint that fails, best first; in the prefill or while decoding (from
-    ``start`` on) alone, if it fails there alone."""
+    ``start`` on) alone, or in another part, if it fails there alone."""
     later = _later(one, every, limit)
     found = list(_trials(one, later, runs[2]))
-    if start and not any(trial.r_ratio < EXPLAINS for trial in found):
-        found.extend(_in_phase(one, later, runs, limit, start))
+    if not any(trial.r_ratio < EXPLAINS for trial in found):
+        found.extend(_in_part(one, later, runs, limit, start or 0))
     return tuple(sorted(found, key=lambda trial: trial.r_ratio))
 
 
-def _in_phase(
+def _in_part(
     one: Checked, later: frozenset[Place] | None, runs: Sequence[Run], limit: float, start: int
 ) -> Iterator[Trial]:
-    phases = {"prefill": slice(None, start), "decode": slice(start, None)}
-    there: dict[str, tuple[Checked, Run]] = {}
-    for name, rows in phases.items():
-        cut = [Stretch(run, rows) for run in runs]
+    """The trials where alone a joint fails: in one phase, in rows of the batch, or in channels."""
+    for words, axis, places in _parts(one, runs, start):
+        if len(places) == 0:
+            continue
+        cut = [Stretch(run, axis, places) for run in runs]
         part = checked(one.joint, cut)
-        if part is None:
-            return
-        if not part.ratio < limit:
-            there[name] = part, cut[2]
-    if len(there) != 1:
+        if part is not None and not part.ratio < limit:
+            for trial in _trials(part, later, cut[2]):
+                yield trial._replace(limited=True, says=f"{trial.says}, {words}")
+
+
+def _parts(one: Checked, runs: Sequence[Run], start: int) -> Iterator[tuple[str, int, Any]]:
+    sides = [one.joint.sides(run) for run in runs[1:]]
+    low, target = sides
+    if low is None or target is None or target.output.ndim != 3:
         return
-    for name, (part, run) in there.items():
-        for trial in _trials(part, later, run):
-            yield trial._replace(limited=True, says=f"{trial.says}, {WHERE[name]}")
+    lost = [each.output - computed(one.joint.reading, each.given) for each in (low, target)]
+    own = np.arange(target.output.shape[1])
+    phases = {"prefill": own[own < start], "decode": own[own >= start]}
+    wrong = {name for name, rows in phases.items()
+             if len(rows) and not checked_part(lost, target.output, rows) < LIMIT}  # fmt: skip
+    if len(wrong) == 1:
+        name = wrong.pop()
+        yield WHERE[name], 1, phases[name]
+        return
+    for part in of_output(lost[1], lost[0], target.output, slice(None)):
+        axis = next(at for at, count in enumerate(part.mask.shape) if count > 1)
+        yield part.words, axis, np.flatnonzero(part.mask.ravel())
+
+
+def checked_part(lost: Sequence[Any], output: Any, rows: Any) -> float:
+    """R of a sum at some positions; ``lost`` is what the low-precision reference and the target
+    have more or less than the sum."""
+    low, target = (float(np.linalg.norm(each[:, rows].astype(np.float64))) for each in lost)
+    return target / max(low, FLOOR * float(np.linalg.norm(output[:, rows])), 1e-20)
 
 
 def _later(one: Checked, every: Sequence[Checked], limit: float) -> frozenset[Place] | None:

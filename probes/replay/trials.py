@@ -24,6 +24,7 @@ from .formula.formulas import FORMULAS
 from .formula.remembered import Remembered
 from .hypotheses import Hypothesis, Variant, all_hypotheses, fits, variants
 from .phases import WHERE, Phase, error_within, limited
+from .shares import shared, terms
 from .solving import solve
 from .spec import Reading
 from .weight_orders import Around
@@ -94,6 +95,7 @@ class Module(NamedTuple):
     rounding: Any = None
     parts: tuple[Part, ...] = ()
     plain: Any = None
+    terms: tuple[str, list[Any]] | None = None
 
     def ratio(self, reading: Reading) -> float:
         """R under another reading; infinite where it cannot be computed. Where few positions may be
@@ -353,7 +355,13 @@ def _with_parts(module: Module, one: Given) -> Module:
             parts = [heads, *parts] if heads is not None else parts
     except (*FAILURES, np.linalg.LinAlgError):
         return module
-    return module._replace(parts=tuple(parts), plain=(plain, mixed))
+    module = module._replace(parts=tuple(parts), plain=(plain, mixed))
+    if any(part.heads for part in parts):
+        return module
+    try:
+        return module._replace(terms=terms(module.reading, one.given))
+    except FAILURES:
+        return module
 
 
 def _try(module: Module, variant: Variant) -> Iterator[Trial]:
@@ -369,12 +377,42 @@ def _try(module: Module, variant: Variant) -> Iterator[Trial]:
             best = found._replace(limited=True, says=f"{found.says}{where}")
             yield best
     for part in module.parts if not best.r_ratio < EXPLAINS else ():
-        found = _measured(module, variant, functools.partial(module.partly, part=part))
+        found = _measured(module, variant, functools.partial(module.partly, part=part), part)
         if found.r_ratio < EXPLAINS:
-            yield found._replace(limited=True, says=f"{found.says}{where}, {part.words}")
+            best = found._replace(limited=True, says=f"{found.says}{where}, {part.words}")
+            yield best
+    if module.terms is not None and variant.fit is None and not best.r_ratio < EXPLAINS:
+        yield from _in_shares(module, variant, where)
 
 
-def _measured(module: Module, variant: Variant, measure: Callable[[Reading], float]) -> Trial:
+def _in_shares(module: Module, variant: Variant, where: str) -> Iterator[Trial]:
+    """A hypothesis in those parts of the sum in which it holds best."""
+    reading, phase = variant.reading, module.phase
+    if module.terms is None or reading.family != module.reading.family:
+        return
+    name, plain = module.terms
+    rows = phase.rows if phase else slice(None)
+    try:
+        with np.errstate(all="ignore"):
+            one = limited(reading, module.reading, phase) if phase else reading
+            made = terms(one, module.target.given)
+            found = None if made is None else shared(
+                plain, made[1], name, module.target.output - module.plain[0], rows)  # fmt: skip
+    except FAILURES:
+        return
+    if found is None:
+        return
+    ratio = float(np.linalg.norm(found.left)) / (phase.noise if phase else module.noise)
+    ratio /= module.more(reading) if ratio < NEAR else 1
+    if ratio < EXPLAINS:
+        words = {"old": shown(variant.old), "new": shown(variant.new)}
+        says = f"{variant.hypothesis.says.format(**words)}{where}, {found.words}"
+        yield Trial(variant.hypothesis, ratio, says, True, mark=_mark(module, reading))
+
+
+def _measured(
+    module: Module, variant: Variant, measure: Callable[[Reading], float], part: Part | None = None
+) -> Trial:
     new, reading = variant.new, variant.reading
     if variant.fit is not None:
         key, low, high = variant.fit
@@ -385,11 +423,11 @@ def _measured(module: Module, variant: Variant, measure: Callable[[Reading], flo
     ratio = measure(reading)
     if ratio < NEAR:
         ratio /= module.more(reading)
-    mark = _mark(module, reading) if ratio < EXPLAINS else ()
+    mark = _mark(module, reading, part) if ratio < EXPLAINS else ()
     return Trial(variant.hypothesis, ratio, variant.hypothesis.says.format(**words), mark=mark)
 
 
-def _mark(module: Module, reading: Reading) -> tuple[float, ...]:
+def _mark(module: Module, reading: Reading, part: Part | None = None) -> tuple[float, ...]:
     output, phase = module.target.output, module.phase
     if phase is not None:
         reading = limited(reading, module.reading, phase)
@@ -397,6 +435,8 @@ def _mark(module: Module, reading: Reading) -> tuple[float, ...]:
         made = computed(reading, module.target.given).reshape(output.shape)
     except FAILURES:
         return ()
+    if part is not None and not part.heads:
+        made = np.where(part.mask, made, module.plain[0])
     made = made[:, phase.rows] if phase is not None else made
     noise = (phase.noise if phase else module.noise) / math.sqrt(made.size)
     return marked(made, noise)
