@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from ..outcome import Collector
 from .beside import LAYER
 from .hypotheses import all_same
+from .modules import Trial, alike
 from .phases import WHERE
 from .replaying import Replayed
-from .trials import Trial, alike
 
 SHOWN = 8
 """Hypotheses of a module that become facts."""

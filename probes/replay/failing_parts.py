@@ -1,5 +1,5 @@
-"""Parts of an output in which alone a module fails: rows of the batch, positions, channels of a rank,
-or heads.
+"""Parts of an output in which alone a module fails: rows of the batch, positions, channels of a
+rank, or heads.
 
 What is wrong on one rank, for one sequence or in one tile is the same mistake as if it were wrong
 everywhere, so each hypothesis is tried there, too, with the module as it should be everywhere else.

@@ -10,9 +10,10 @@ from .captures import Run
 from .failing_parts import of_output
 from .formula.few_bits import in_format
 from .hypotheses import Hypothesis
+from .modules import EXPLAINS, FLOOR, Trial, computed, error, off, size
 from .phases import WHERE
 from .sums import EMBEDDING, Joint, Place, explained
-from .trials import EXPLAINS, FLOOR, Trial, computed, error, off, shown, size
+from .trials import shown
 
 CHANGED = 0.02
 """A factor that is off by less than this share is not told."""

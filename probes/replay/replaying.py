@@ -18,23 +18,22 @@ from .beside import LAYER, Beside, others, siblings
 from .captures import Run
 from .checkpoint import Checkpoint
 from .manifest import Manifest
-from .phases import failing_phase, prompt_phase
-from .spec import Reading, head_width, readings, text_config
-from .sums import joints
-from .trials import (
+from .modules import (
     EXPLAINS,
     FLOOR,
     Module,
     Sides,
     Trial,
-    choose,
     computed,
     error,
     late_noise,
     sensitivity,
     size,
-    try_all,
 )
+from .phases import failing_phase, prompt_phase
+from .spec import Reading, head_width, readings, text_config
+from .sums import joints
+from .trials import choose, try_all
 from .weight_orders import Around
 
 FAILS = 3.0

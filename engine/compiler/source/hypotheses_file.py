@@ -17,7 +17,7 @@ Bounds = Annotated[list[StrictInt | StrictFloat], Field(min_length=2, max_length
 
 
 class SameArithmetic(Strict):
-    """Two causes that may be the same arithmetic: the first one is told, the other named beside it."""
+    """Causes that may be the same arithmetic: the first is told, the other named beside it."""
 
     first: str = Field(pattern=r"^[a-z][a-z0-9-]*$", description="The cause that is told.")
     then: list[str] = Field(

@@ -162,7 +162,8 @@ def _channels_lost(origin: Any) -> bool:
 
 
 EMBEDDING_FINDERS: dict[str, Finder] = {
-    "embedding-rows": _finder(_moved), "embedding-ranks": _finder(_lost), "embedding-rows-added": _added,
+    "embedding-rows": _finder(_moved), "embedding-ranks": _finder(_lost),
+    "embedding-rows-added": _added,
     "embedding-of-module": _of_module, "embedding-shards": _columns(_shards),
     "embedding-channels": _columns(_mixed), "embedding-channels-lost": _columns(_channels_lost),
 }  # fmt: skip

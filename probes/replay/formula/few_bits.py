@@ -12,7 +12,7 @@ _EIGHT_BITS = {"F8_E4M3": (3, -6, 448.0), "F8_E5M2": (2, -14, 57_344.0)}
 
 
 def in_format(values: Any, name: str) -> Any:
-    """float32 numbers after rounding to a format, to even; what is too large becomes the largest."""
+    """float32 numbers after rounding to a format, to even; the largest for what is too large."""
     if name not in _EIGHT_BITS:
         return through(np.ascontiguousarray(values, np.float32), name)
     digits, least, most = _EIGHT_BITS[name]

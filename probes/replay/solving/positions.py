@@ -1,4 +1,4 @@
-"""Relations between positions: what is left over from another token, added to it, or read in blocks."""
+"""Relations between positions: left over from another token, added to it, or read in blocks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ...shared import np
 from .values import Found, Value
 
 SIZES = (2, 4, 8, 16)
+_INNER = ("reversed", "dealt out", "gathered", "neighbours exchanged", "halves exchanged")
 STEPS = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -117,17 +118,13 @@ def inner_orders(value: Value) -> Found:
         return
     turned = int(value.spec.get("rotary_dim") or 0)
     parts = {"each half": [(0, width // 2), (width // 2, width)],
-             "the first half": [(0, width // 2)], "the second half": [(width // 2, width)]}  # fmt: skip
+             "the first half": [(0, width // 2)],
+             "the second half": [(width // 2, width)]}  # fmt: skip
     if 2 < turned < width:
-        parts = {"what is turned": [(0, turned)], "what is not turned": [(turned, width)], **parts}
+        parts["what is turned"] = [(0, turned)]
+        parts["what is not turned"] = [(turned, width)]
     for words, ranges in parts.items():
-        for name in (
-            "reversed",
-            "dealt out",
-            "gathered",
-            "neighbours exchanged",
-            "halves exchanged",
-        ):
+        for name in _INNER:
             order = np.arange(width)
             for low, high in ranges:
                 order[low:high] = low + _inner(name, high - low)
