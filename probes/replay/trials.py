@@ -37,6 +37,10 @@ from .weight_orders import Around
 REPRODUCED = 5e-4
 """Relative error up to which a formula is that of the reference."""
 AT_ONCE = 5e-6
+WHOLE_ONLY = ("weights-not-loaded",)
+"""Causes that are not tried in parts: what is zero there may be a rank that is not in the sum."""
+LOST = 0.02
+"""Share of a value up to which a factor that is looked for says that something is lost."""
 GRID, STEPS = 25, 18
 """Points of a grid, at least, and steps of the search around the best one."""
 POINTS = 3.2
@@ -68,7 +72,8 @@ def try_all(module: Module, around: Around, solving: bool = True) -> list[Trial]
     module = module._replace(target=module.target._replace(given=given))
     rows = module.phase.rows if module.phase else slice(None)
     one = Given(module.reading, given, module.target.output, rows, {})
-    module = _with_parts(module, one)
+    if solving:
+        module = _with_parts(module, one)
     found: list[Trial] = []
     for last in (False, True):
         found.extend(_best_of_each(module, around, one, last))
@@ -183,6 +188,8 @@ def _try(module: Module, variant: Variant) -> Iterator[Trial]:
         if found.r_ratio < min(best.r_ratio, NEAR):
             best = found._replace(limited=True, says=f"{found.says}{where}")
             yield best
+    if variant.hypothesis.cause in WHOLE_ONLY:
+        return
     for part in module.parts if not best.r_ratio < EXPLAINS else ():
         found = _measured(module, variant, functools.partial(module.partly, part=part), part)
         if found.r_ratio < EXPLAINS:
@@ -227,7 +234,8 @@ def _measured(
                       low, high)  # fmt: skip
         reading = _with(reading, key, new)
     words = {"old": shown(variant.old), "new": shown(new)}
-    ratio = measure(reading)
+    lost = part is not None and variant.fit is not None and abs(new) < LOST * abs(variant.old)
+    ratio = math.inf if lost else measure(reading)
     if ratio < NEAR:
         ratio /= module.more(reading)
     mark = _mark(module, reading, part) if ratio < EXPLAINS else ()

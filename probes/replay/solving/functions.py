@@ -11,6 +11,7 @@ from ..formula.masking import seen_as_it_should
 from .values import Found, Value
 
 TINY = 1e-12
+BLOCK = 32
 
 
 def normed(value: Value) -> Found:
@@ -78,9 +79,16 @@ def rounded(value: Value) -> Found:
         kinds: dict[str, Any] = {"": None, " of each token": (-1,)}
         if x.ndim > 2:
             kinds[" of each head"] = (-2, -1)
+        if x.ndim > 1:
+            kinds[" of each channel"] = (-2,)
         for words, axis in kinds.items():
             step = np.abs(x).max(axis=axis, keepdims=axis is not None) / most + TINY
             yield f"rounded to {bits} bits{words}", np.rint(x / step) * step
+        if x.shape[-1] % BLOCK == 0 and x.shape[-1] > BLOCK:
+            cut = x.reshape(*x.shape[:-1], -1, BLOCK)
+            step = np.abs(cut).max(axis=-1, keepdims=True) / most + TINY
+            yield f"rounded to {bits} bits in blocks of {BLOCK}", (
+                np.rint(cut / step) * step).reshape(x.shape)  # fmt: skip
     for name, words in (("F8_E4M3", "FP8 (E4M3)"), ("F8_E5M2", "FP8 (E5M2)")):
         yield f"rounded to {words}", in_format(in_format(x, "BF16"), name)
     fraction, power = np.frexp(x)
