@@ -1,0 +1,183 @@
+"""Faults of the eighth set: norms, the residual stream, the MLP."""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from .breaking import exchange, is_rms, replace_norm
+from .eighth_making import DOWN_NAME, OF_MODULE, ORDER, alien, eighth
+from .fifth_making import SEQUENTIAL, factor, has_experts, of_block, quantised, rewrite
+from .port import Port
+from .seventh_making import DOWN
+from .sixth_making import exchange_halves, while_decoding
+
+KIND, TYPE, RESIDUAL = "norm-kind-wrong", "norm-type-mismatch", "residual-multiplier-wrong"
+BEFORE, LATER = "input_layernorm", "post_attention_layernorm"
+EXCHANGED = {
+    "gemma2": ("pre_feedforward_layernorm", "post_feedforward_layernorm"),
+    "gemma3_text": ("pre_feedforward_layernorm", "post_feedforward_layernorm"),
+    "glm4": ("post_self_attn_layernorm", "post_mlp_layernorm"),
+    "olmo2": ("post_attention_layernorm", "post_feedforward_layernorm"),
+}
+
+
+@eighth("norm-width-given-as-epsilon", ("norm-eps-wrong", "norm-epsilon-mismatch"), BEFORE)
+def _(port: Port) -> bool | None:
+    """The norm of the library takes its epsilon first, and is given the width there."""
+    if not port.name(rf"{BEFORE}\.weight"):
+        return False
+
+    def add(model: nn.Module) -> None:
+        for name, module in model.named_modules():
+            if name.endswith(f"layers.{port.layer}.{BEFORE}"):
+                for each in ("variance_epsilon", "eps"):
+                    if hasattr(module, each):
+                        setattr(module, each, float(port.config.hidden_size))
+
+    port.changes.append(add)
+    return None
+
+
+@eighth(
+    "norms-of-the-block-exchanged",
+    OF_MODULE,
+    "pre_feedforward_layernorm|post_self_attn_layernorm|post_attention_layernorm",
+)
+def _(port: Port) -> bool | None:
+    """Of four norms of a block the converter exchanges two."""
+    names = EXCHANGED.get(port.config.model_type)
+    return bool(exchange(port, *names)) if names else False
+
+
+@eighth("decoded-through-rms-kernel", (KIND, TYPE), BEFORE)
+def _(port: Port) -> bool | None:
+    """The kernel for one token does not subtract the mean, which the norm of a prompt does."""
+    if port.config.model_type not in ("cohere", "stablelm", "starcoder2", "gpt_neox"):
+        return False
+
+    def change(norm: Any, x: Tensor) -> Tensor:
+        whole = x.float()
+        whole = whole * (whole.pow(2).mean(-1, keepdim=True) + 1e-5).rsqrt() * norm.weight.float()
+        bias = getattr(norm, "bias", None)
+        return (whole if bias is None else whole + bias.float()).to(x.dtype)
+
+    while_decoding(port, rf"layers\.{port.layer}\.{BEFORE}\Z", change)
+    return None
+
+
+@eighth("norm-of-each-shard", ("tp-reduction-missing", KIND, TYPE), LATER)
+def _(port: Port) -> bool | None:
+    """Two ranks hold half of the channels each, and squares are not summed over the ranks."""
+    if not is_rms(port):
+        return False
+
+    def make(norm: Any) -> Any:
+        def forward(x: Tensor) -> Tensor:
+            parts = x.float().unflatten(-1, (2, -1))
+            parts = parts * (parts.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt()
+            return (parts.flatten(-2) * norm.weight.float()).to(x.dtype)
+
+        return forward
+
+    return replace_norm(port, LATER, make)  # type: ignore[no-any-return]
+
+
+@eighth("activation-in-both-branches", ("activation-mismatch", "missing-algorithm"), "mlp")
+def _(port: Port) -> bool | None:
+    """The activation is applied before the fused product is split, on gate and up."""
+    if not port.name(r"mlp\.(gate_proj|gate_up_proj)\.weight"):
+        return False
+
+    def make(mlp: Any, _: Any) -> Any:
+        act = getattr(mlp, "act_fn", None) or mlp.activation_fn
+
+        def forward(x: Tensor) -> Any:
+            if hasattr(mlp, "gate_up_proj"):
+                gate, up = mlp.gate_up_proj(x).chunk(2, -1)
+            else:
+                gate, up = mlp.gate_proj(x), mlp.up_proj(x)
+            return mlp.down_proj(act(gate) * act(up))
+
+        return forward
+
+    rewrite(port, rf"layers\.{port.layer}\.mlp\Z", make)
+    return None
+
+
+@eighth("residual-from-behind-the-norm", ("wrong-input", "composition-bug"), "sum")
+def _(port: Port) -> bool | None:
+    """The residual of attention is what the norm gives, and not what it is given."""
+    if port.config.model_type not in SEQUENTIAL:
+        return False
+
+    def forward(layer: Any, x: Tensor, attention: Any, mlp: Any) -> Tensor:
+        normed = layer.input_layernorm(x)
+        hidden = normed + attention(normed) * factor(port)
+        return hidden + mlp(layer.post_attention_layernorm(hidden)) * factor(port)
+
+    of_block(port, forward)
+    return None
+
+
+@eighth("result-of-norm-dropped", "wrong-input", "self_attn")
+def _(port: Port) -> bool | None:
+    """The norm before attention is called, and attention is given what the norm was given."""
+    if port.config.model_type not in SEQUENTIAL:
+        return False
+
+    def forward(layer: Any, x: Tensor, attention: Any, mlp: Any) -> Tensor:
+        layer.input_layernorm(x)
+        hidden = x + attention(x) * factor(port)
+        return hidden + mlp(layer.post_attention_layernorm(hidden)) * factor(port)
+
+    of_block(port, forward)
+    return None
+
+
+@eighth("residual-added-before-the-sum", RESIDUAL, "sum")
+def _(port: Port) -> bool | None:
+    """Two ranks add the residual to their part of the MLP before the parts are summed."""
+    if port.config.model_type not in SEQUENTIAL:
+        return False
+
+    def forward(layer: Any, x: Tensor, attention: Any, mlp: Any) -> Tensor:
+        hidden = x + attention(layer.input_layernorm(x)) * factor(port)
+        return hidden * 2 + mlp(layer.post_attention_layernorm(hidden)) * factor(port)
+
+    of_block(port, forward)
+    return None
+
+
+@eighth("sequence-shards-gathered-backwards", ORDER, "mlp")
+def _(port: Port) -> bool | None:
+    """Two ranks have half of the tokens of a prompt each, and are gathered the wrong way round."""
+    port.hook("mlp", lambda x: exchange_halves(x, 1) if x.shape[1] > 1 else x)
+    return None
+
+
+@alien("first-token-blanked-in-mlp", "mlp")
+def _(port: Port) -> bool | None:
+    """The first token of a prompt is taken for padding, and the MLP gives zero for it."""
+    if has_experts(port):  # less than another choice of experts by rounding
+        return False
+
+    def change(x: Tensor) -> Tensor:
+        found = x.clone()
+        if x.shape[1] > 1:
+            found[:, 0] = 0
+        return found
+
+    port.hook("mlp", change)
+    return None
+
+
+@alien("zero-points-off-by-one", DOWN)
+def _(port: Port) -> bool | None:
+    """Codes of four bits are stored with zero points less one, and read without adding it."""
+
+    def change(w: Tensor) -> Tensor:
+        return w + (w.amax(1, keepdim=True) - w.amin(1, keepdim=True)) / 15
+
+    if not port.name(rf"{DOWN_NAME}\.weight"):
+        return False
+    return bool(quantised(port, change, rf"{DOWN_NAME}\.weight\Z"))
