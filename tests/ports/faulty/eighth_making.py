@@ -89,7 +89,7 @@ def with_groups(port: Port, order: Callable[[int, int, bool], Tensor]) -> bool:
     def add(model: nn.Module) -> None:
         for module in model.modules():
             if hasattr(module, "num_key_value_groups"):
-                module.num_key_value_groups = 1
+                setattr(module, "num_key_value_groups", 1)  # noqa: B010 - it may be a submodule
 
     def given(
         module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, scaling: Any

@@ -8,6 +8,7 @@ from torch import Tensor
 from .breaking import by_head, exchange, heads, width
 from .eighth_making import (
     FACTOR,
+    GROUPS,
     LAYOUT,
     OF_MODULE,
     ORDER,
@@ -123,14 +124,14 @@ def _(port: Port) -> bool | None:
     return bool(change_rows(port, "q_proj", lambda w: to_pairs(w, count)))
 
 
-@eighth("query-heads-by-place-in-group", ("head-order-wrong", LAYOUT), "self_attn.q_proj")
+@eighth("query-heads-by-place-in-group", ("head-order-wrong", LAYOUT, GROUPS), "self_attn.q_proj")
 def _(port: Port) -> bool | None:
     """Queries lie by their place in a group and then by group; the port reads it the other way."""
     count, groups = heads(port.config)
     if groups in (1, count):
         return False
 
-    def order(number: int) -> Tensor:
+    def order(number: int) -> Any:
         return torch.arange(number).unflatten(0, (groups, -1)).T.flatten()
 
     def change(w: Tensor) -> Any:

@@ -179,7 +179,7 @@ def _(port: Port) -> bool | None:
     axes = (1, 3) if gemma else (2, 3)
 
     def make(norm: Any) -> Any:
-        def forward(x: Tensor) -> Tensor:
+        def forward(x: Tensor) -> Any:
             whole = x.float()
             whole = whole * (whole.pow(2).mean(axes, keepdim=True) + 1e-6).rsqrt()
             return (whole * (norm.weight.float() + gemma)).to(x.dtype)

@@ -55,7 +55,7 @@ def _(port: Port) -> bool | None:
     if port.config.model_type not in ("cohere", "stablelm", "starcoder2", "gpt_neox"):
         return False
 
-    def change(norm: Any, x: Tensor) -> Tensor:
+    def change(norm: Any, x: Tensor) -> Any:
         whole = x.float()
         whole = whole * (whole.pow(2).mean(-1, keepdim=True) + 1e-5).rsqrt() * norm.weight.float()
         bias = getattr(norm, "bias", None)
@@ -72,7 +72,7 @@ def _(port: Port) -> bool | None:
         return False
 
     def make(norm: Any) -> Any:
-        def forward(x: Tensor) -> Tensor:
+        def forward(x: Tensor) -> Any:
             parts = x.float().unflatten(-1, (2, -1))
             parts = parts * (parts.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt()
             return (parts.flatten(-2) * norm.weight.float()).to(x.dtype)
@@ -110,7 +110,7 @@ def _(port: Port) -> bool | None:
     if port.config.model_type not in SEQUENTIAL:
         return False
 
-    def forward(layer: Any, x: Tensor, attention: Any, mlp: Any) -> Tensor:
+    def forward(layer: Any, x: Tensor, attention: Any, mlp: Any) -> Any:
         normed = layer.input_layernorm(x)
         hidden = normed + attention(normed) * factor(port)
         return hidden + mlp(layer.post_attention_layernorm(hidden)) * factor(port)
@@ -125,7 +125,7 @@ def _(port: Port) -> bool | None:
     if port.config.model_type not in SEQUENTIAL:
         return False
 
-    def forward(layer: Any, x: Tensor, attention: Any, mlp: Any) -> Tensor:
+    def forward(layer: Any, x: Tensor, attention: Any, mlp: Any) -> Any:
         layer.input_layernorm(x)
         hidden = x + attention(x) * factor(port)
         return hidden + mlp(layer.post_attention_layernorm(hidden)) * factor(port)
@@ -140,7 +140,7 @@ def _(port: Port) -> bool | None:
     if port.config.model_type not in SEQUENTIAL:
         return False
 
-    def forward(layer: Any, x: Tensor, attention: Any, mlp: Any) -> Tensor:
+    def forward(layer: Any, x: Tensor, attention: Any, mlp: Any) -> Any:
         hidden = x + attention(layer.input_layernorm(x)) * factor(port)
         return hidden * 2 + mlp(layer.post_attention_layernorm(hidden)) * factor(port)
 
