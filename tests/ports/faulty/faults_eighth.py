@@ -5,33 +5,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .breaking import by_head, exchange, heads, width
+from .breaking import by_head, heads, width
 from .eighth_making import (
+    DOWN_NAME,
     FACTOR,
     GROUPS,
     LAYOUT,
     OF_MODULE,
     ORDER,
     OUT_NAME,
-    QK_NORM,
+    alien,
     cut_after_fusing,
     eighth,
 )
 from .fifth_making import change_fused, change_rows, to_pairs
 from .port import Port
-from .seventh_making import OUT, UP
-from .sixth_making import edit, without_half
+from .seventh_making import DOWN, OUT
+from .sixth_making import edit, exchange_halves, without_half
 
 QKV_PART = "self_attn.(q_proj|qkv_proj)"
-
-
-@eighth("qk-norms-exchanged", (QK_NORM, OF_MODULE), "self_attn.(q_norm|k_norm)")
-def _(port: Port) -> bool | None:
-    """The converter writes the weight of the norm of queries to that of keys, and conversely."""
-    names = [port.name(rf"{each}_norm\.weight") for each in "qk"]
-    if None in names or len({port.weights[name].shape for name in names}) > 1:
-        return False
-    return bool(exchange(port, "q_norm", "k_norm"))
 
 
 @eighth("gate-and-up-fused-then-cut", (LAYOUT, ORDER), "mlp.(gate_proj|gate_up_proj)")
@@ -57,28 +49,10 @@ def _(port: Port) -> bool | None:
     return edit(port, rf"{OUT_NAME}\.weight", lambda w: w.T)
 
 
-@eighth("key-and-value-biases-exchanged", OF_MODULE, "self_attn.(k_proj|v_proj)")
-def _(port: Port) -> bool | None:
-    """Biases are mapped by the order k, v in one place and v, k in another."""
-    names = [port.name(rf"self_attn\.{each}_proj\.bias") for each in "kv"]
-    if None in names:
-        return False
-    one, two = (port.weights[name] for name in names)
-    port.weights.update(zip(names, (two, one), strict=True))
-    return None
-
-
 @eighth("fused-qkv-cut-in-the-middle", (LAYOUT, ORDER), QKV_PART)
 def _(port: Port) -> bool | None:
     """Queries, keys and values are stacked, and two ranks get half of the rows each."""
     return bool(change_fused(port, cut_after_fusing))
-
-
-@eighth("mlp-mean-over-ranks", (FACTOR, "tp-reduction-missing"), "mlp")
-def _(port: Port) -> bool | None:
-    """The collective of two ranks averages where it should add."""
-    port.hook("mlp", lambda x: x / 2)
-    return None
 
 
 @eighth("output-columns-without-padded-heads", (LAYOUT, "head-order-wrong"), OUT)
@@ -103,12 +77,6 @@ def _(port: Port) -> bool | None:
     half = other.shape[1] // 2
     port.weights[name] = torch.cat((port.weights[name][:, :half], other[:, half:]), 1)
     return None
-
-
-@eighth("nibbles-of-up-exchanged", LAYOUT, "mlp.(up_proj|c_fc|dense_h_to_4h)")
-def _(port: Port) -> bool | None:
-    """Two numbers of four bits share a byte, and the upper one is taken for the first."""
-    return edit(port, UP, lambda w: w.unflatten(1, (-1, 2)).flip(2).flatten(1))
 
 
 @eighth("output-bias-cut-as-its-input", "bias-missing", OUT)
@@ -138,3 +106,92 @@ def _(port: Port) -> bool | None:
         return by_head(w, width(port.config), order)
 
     return bool(change_rows(port, "q_proj", change))
+
+
+@eighth(
+    "value-heads-of-ranks-exchanged",
+    ("head-order-wrong", LAYOUT, ORDER),
+    "self_attn.(v_proj|qkv_proj)",
+)
+def _(port: Port) -> bool | None:
+    """The second rank holds the first heads of values."""
+    return bool(change_fused(port, lambda q, k, v: (q, k, exchange_halves(v))))
+
+
+@eighth("mlp-summed-over-every-second-rank", "tp-reduction-missing", DOWN)
+def _(port: Port) -> bool | None:
+    """The process group of the sum has every second of four ranks."""
+
+    def half(w: Tensor) -> Tensor:
+        parts = w.chunk(4, 1)
+        return torch.cat([part * (1 - at % 2) for at, part in enumerate(parts)], 1)
+
+    return edit(port, rf"{DOWN_NAME}\.weight", half)
+
+
+@eighth("attention-summed-twice", FACTOR, "self_attn")
+def _(port: Port) -> bool | None:
+    """The row-parallel layer sums over two ranks, and the block sums again what is the same."""
+    port.hook("(self_attn|attention)", lambda x: x * 2)
+    return None
+
+
+@eighth("kv-heads-averaged-into-one", GROUPS, "self_attn.(k_proj|v_proj)")
+def _(port: Port) -> bool | None:
+    """There are fewer heads of keys and values than ranks, and the converter averages them, as
+    checkpoints are made ready for one head, in place of repeating them."""
+    groups = heads(port.config)[1]
+    if groups == 1:
+        return False
+
+    def mean(w: Tensor) -> Any:
+        each = w.unflatten(0, (groups, -1))
+        return each.mean(0, keepdim=True).expand(each.shape).flatten(0, 1)
+
+    return bool(change_rows(port, "k_proj", mean)) and bool(change_rows(port, "v_proj", mean))
+
+
+@eighth(
+    "biases-of-qk-left-in-the-other-form",
+    ("rope-layout-wrong", LAYOUT),
+    "self_attn.(q_proj|k_proj)",
+)
+def _(port: Port) -> bool | None:
+    """Matrices of queries and keys are permuted for the form of the rotation; their biases are
+    not."""
+    found = False
+    for part, count in zip("qk", heads(port.config), strict=True):
+        name = port.name(rf"self_attn\.{part}_proj\.bias")
+        if name is not None:
+            port.weights[name] = to_pairs(port.weights[name], count).contiguous()
+            found = True
+    return found
+
+
+@alien("norm-weight-folded-and-applied", "self_attn.(q_proj|k_proj|v_proj)")
+def _(port: Port) -> bool | None:
+    """The converter multiplies the columns of queries, keys and values by the weight of the norm
+    before them, and the norm applies it, too."""
+    name = port.name(r"input_layernorm\.weight")
+    if name is None:
+        return False
+    weight = port.weights[name] + port.config.model_type.startswith("gemma")
+    done = [edit(port, rf"self_attn\.{part}_proj\.weight", lambda w: w * weight) for part in "qkv"]
+    return all(done)
+
+
+@eighth("second-rank-takes-up-for-gate", (LAYOUT, OF_MODULE), "mlp.(gate_proj|gate_up_proj)")
+def _(port: Port) -> bool | None:
+    """What the second rank holds of gate and up is fused the other way round."""
+    whole = port.name(r"mlp\.gate_up_proj\.weight")
+    names = [port.name(rf"mlp\.{each}_proj\.weight") for each in ("gate", "up")]
+    if whole is None and None in names:
+        return False
+    parts = port.weights[whole].chunk(2) if whole else [port.weights[name] for name in names]
+    half = len(parts[0]) // 2
+    mixed = [torch.cat((parts[at][:half], parts[1 - at][half:])) for at in (0, 1)]
+    if whole:
+        port.weights[whole] = torch.cat(mixed)
+    else:
+        port.weights.update(zip(names, mixed, strict=True))
+    return None

@@ -6,12 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .breaking import replace_norm, wrap_attention
+from .breaking import wrap_attention
 from .eighth_making import (
     GROUPS,
     MASK,
-    QK_NORM,
-    QK_NORMS,
     SCALE,
     WINDOW,
     alien,
@@ -23,8 +21,8 @@ from .eighth_making import (
     with_scaling,
 )
 from .port import Port
-from .seventh_making import has_windows, hiding, of_attention, scores_of, values_of, window_of
-from .sixth_making import edit, while_decoding
+from .seventh_making import has_windows, hiding, window_of
+from .sixth_making import edit
 
 HEAD_WISE = ("qwen3", "qwen3_moe", "gemma3_text")
 CAP = "softcap-wrong"
@@ -49,20 +47,6 @@ def _(port: Port) -> bool | None:
     if port.config.model_type not in (*HEAD_WISE, "olmo2"):
         return False
     return with_scaling(port, lambda scaling: 1.0)
-
-
-@eighth("cap-behind-mask", (MASK, CAP), "self_attn", everywhere=True)
-def _(port: Port) -> bool | None:
-    """Scores are masked first and capped then: a hidden key has minus the cap."""
-    cap = getattr(port.config, "attn_logit_softcapping", None)
-    if cap is None:
-        return False
-
-    def attend(_: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, scale: float) -> Any:
-        scores = torch.tanh(scores_of(query, key, mask, scale) / cap) * cap
-        return scores.softmax(-1).to(query.dtype) @ values_of(query, value)
-
-    return of_attention(port, attend)
 
 
 @eighth("bucket-tail-in-softmax", MASK, "self_attn", everywhere=True)
@@ -170,38 +154,6 @@ def _(port: Port) -> bool | None:
     return bool(wrap_attention(port, given))
 
 
-@eighth("qk-norm-over-all-heads", (QK_NORM, "norm-kind-wrong"), "self_attn.(q_norm|k_norm)")
-def _(port: Port) -> bool | None:
-    """Queries and keys are normed over the width of all heads, as OLMo 2 does."""
-    if port.config.model_type not in HEAD_WISE:
-        return False
-    gemma = port.config.model_type == "gemma3_text"
-    axes = (1, 3) if gemma else (2, 3)
-
-    def make(norm: Any) -> Any:
-        def forward(x: Tensor) -> Any:
-            whole = x.float()
-            whole = whole * (whole.pow(2).mean(axes, keepdim=True) + 1e-6).rsqrt()
-            return (whole * (norm.weight.float() + gemma)).to(x.dtype)
-
-        return forward
-
-    for each in "qk":
-        if replace_norm(port, rf"self_attn.{each}_norm", make) is False:
-            return False
-    return None
-
-
-@eighth("decoded-without-qk-norm", QK_NORM, "self_attn.(q_norm|k_norm)")
-def _(port: Port) -> bool | None:
-    """The kernel for one token has no norms of queries and keys."""
-    if not port.name(r"q_norm\.weight"):
-        return False
-    axis = 2 if port.config.model_type == "gemma3_text" else 1
-    while_decoding(port, rf"layers\.{port.layer}\.{QK_NORMS}\Z", lambda _, x: x, axis)
-    return None
-
-
 @alien("heads-flattened-without-transpose", "self_attn", everywhere=True)
 def _(port: Port) -> bool | None:
     """What the heads give is flattened as it lies: by heads and then by tokens."""
@@ -216,14 +168,34 @@ def _(port: Port) -> bool | None:
     return bool(port.wrap("eager_attention_forward", around))
 
 
-@alien("softmax-over-queries", "self_attn", everywhere=True)
+@eighth("mask-causal-by-blocks", MASK, "self_attn", everywhere=True)
 def _(port: Port) -> bool | None:
-    """The softmax goes over the axis of queries."""
-    if port.config.model_type in ("gemma2", "gpt_oss"):
-        return False
+    """The mask of a prompt is made for blocks of 4 tokens, which see one another."""
 
-    def attend(_: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, scale: float) -> Any:
-        shares = scores_of(query, key, mask, scale).softmax(-2)
-        return shares.to(query.dtype) @ values_of(query, value)
+    def change(_: Any, query: Tensor, key: Tensor, mask: Tensor) -> Tensor:
+        if not in_prompt(query, key):
+            return mask
+        block = torch.arange(key.shape[-2]) // 4
+        return mask.masked_fill(block[:, None] == block[None], 0)
 
-    return of_attention(port, attend)
+    return with_mask(port, change)
+
+
+@eighth("scores-scaled-with-log-of-length", SCALE, "self_attn", everywhere=True)
+def _(port: Port) -> bool | None:
+    """Queries beyond the eighth token are scaled by the logarithm of their position, as an older
+    model of the family does."""
+    seen = {"length": 0}
+
+    def given(
+        module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, scaling: Any
+    ) -> Any:
+        if in_prompt(query, key):
+            seen["length"] = key.shape[-2]
+        elif module.layer_idx == 0:
+            seen["length"] += 1
+        place = torch.arange(seen["length"] - query.shape[-2], seen["length"]) + 1
+        factor = (place.float().log() / math.log(8)).clamp(min=1).to(query.dtype)
+        return query * factor[:, None], key, value, mask, scaling
+
+    return bool(wrap_attention(port, given))

@@ -5,11 +5,10 @@ from typing import Any
 from torch import Tensor, nn
 
 from .breaking import exchange, is_rms, replace_norm
-from .eighth_making import DOWN_NAME, OF_MODULE, ORDER, alien, eighth
-from .fifth_making import SEQUENTIAL, factor, has_experts, of_block, quantised, rewrite
+from .eighth_making import OF_MODULE, alien, eighth
+from .fifth_making import SEQUENTIAL, factor, has_experts, of_block
 from .port import Port
-from .seventh_making import DOWN
-from .sixth_making import exchange_halves, while_decoding
+from .sixth_making import while_decoding
 
 KIND, TYPE, RESIDUAL = "norm-kind-wrong", "norm-type-mismatch", "residual-multiplier-wrong"
 BEFORE, LATER = "input_layernorm", "post_attention_layernorm"
@@ -82,43 +81,6 @@ def _(port: Port) -> bool | None:
     return replace_norm(port, LATER, make)  # type: ignore[no-any-return]
 
 
-@eighth("activation-in-both-branches", ("activation-mismatch", "missing-algorithm"), "mlp")
-def _(port: Port) -> bool | None:
-    """The activation is applied before the fused product is split, on gate and up."""
-    if not port.name(r"mlp\.(gate_proj|gate_up_proj)\.weight"):
-        return False
-
-    def make(mlp: Any, _: Any) -> Any:
-        act = getattr(mlp, "act_fn", None) or mlp.activation_fn
-
-        def forward(x: Tensor) -> Any:
-            if hasattr(mlp, "gate_up_proj"):
-                gate, up = mlp.gate_up_proj(x).chunk(2, -1)
-            else:
-                gate, up = mlp.gate_proj(x), mlp.up_proj(x)
-            return mlp.down_proj(act(gate) * act(up))
-
-        return forward
-
-    rewrite(port, rf"layers\.{port.layer}\.mlp\Z", make)
-    return None
-
-
-@eighth("residual-from-behind-the-norm", ("wrong-input", "composition-bug"), "sum")
-def _(port: Port) -> bool | None:
-    """The residual of attention is what the norm gives, and not what it is given."""
-    if port.config.model_type not in SEQUENTIAL:
-        return False
-
-    def forward(layer: Any, x: Tensor, attention: Any, mlp: Any) -> Any:
-        normed = layer.input_layernorm(x)
-        hidden = normed + attention(normed) * factor(port)
-        return hidden + mlp(layer.post_attention_layernorm(hidden)) * factor(port)
-
-    of_block(port, forward)
-    return None
-
-
 @eighth("result-of-norm-dropped", "wrong-input", "self_attn")
 def _(port: Port) -> bool | None:
     """The norm before attention is called, and attention is given what the norm was given."""
@@ -131,27 +93,6 @@ def _(port: Port) -> bool | None:
         return hidden + mlp(layer.post_attention_layernorm(hidden)) * factor(port)
 
     of_block(port, forward)
-    return None
-
-
-@eighth("residual-added-before-the-sum", RESIDUAL, "sum")
-def _(port: Port) -> bool | None:
-    """Two ranks add the residual to their part of the MLP before the parts are summed."""
-    if port.config.model_type not in SEQUENTIAL:
-        return False
-
-    def forward(layer: Any, x: Tensor, attention: Any, mlp: Any) -> Any:
-        hidden = x + attention(layer.input_layernorm(x)) * factor(port)
-        return hidden * 2 + mlp(layer.post_attention_layernorm(hidden)) * factor(port)
-
-    of_block(port, forward)
-    return None
-
-
-@eighth("sequence-shards-gathered-backwards", ORDER, "mlp")
-def _(port: Port) -> bool | None:
-    """Two ranks have half of the tokens of a prompt each, and are gathered the wrong way round."""
-    port.hook("mlp", lambda x: exchange_halves(x, 1) if x.shape[1] > 1 else x)
     return None
 
 
@@ -171,13 +112,49 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@alien("zero-points-off-by-one", DOWN)
+@eighth("decoded-norm-weightless", "norm-weight-missing", LATER)
 def _(port: Port) -> bool | None:
-    """Codes of four bits are stored with zero points less one, and read without adding it."""
-
-    def change(w: Tensor) -> Tensor:
-        return w + (w.amax(1, keepdim=True) - w.amin(1, keepdim=True)) / 15
-
-    if not port.name(rf"{DOWN_NAME}\.weight"):
+    """The kernel for one token norms and leaves the weight to a matrix, where it is not."""
+    if not is_rms(port):
         return False
-    return bool(quantised(port, change, rf"{DOWN_NAME}\.weight\Z"))
+
+    def change(_: Any, x: Tensor) -> Any:
+        whole = x.float()
+        return (whole * (whole.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt()).to(x.dtype)
+
+    while_decoding(port, rf"layers\.{port.layer}\.{LATER}\Z", change)
+    return None
+
+
+@alien("norm-figure-of-token-before", BEFORE)
+def _(port: Port) -> bool | None:
+    """The norm divides each token of a prompt by the figure of the token before it."""
+    if not is_rms(port):
+        return False
+
+    def make(norm: Any) -> Any:
+        def forward(x: Tensor) -> Any:
+            whole = x.float()
+            figure = (whole.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt()
+            return (whole * figure.roll(1, 1) * norm.weight.float()).to(x.dtype)
+
+        return forward
+
+    return replace_norm(port, BEFORE, make)  # type: ignore[no-any-return]
+
+
+@alien("mlp-output-saturates", "mlp")
+def _(port: Port) -> bool | None:
+    """What the MLP gives is written in eight bits with a fixed scale, and larger values are cut."""
+    port.hook("mlp", lambda x: x.clamp(-0.25, 0.25))
+    return None
+
+
+@eighth("later-norm-with-weight-of-the-first", OF_MODULE, LATER)
+def _(port: Port) -> bool | None:
+    """The fused kernel of sum and norm is given the weight of the norm before attention."""
+    names = [port.name(rf"{each}\.weight") for each in (BEFORE, LATER)]
+    if None in names:
+        return False
+    port.weights[names[1]] = port.weights[names[0]].clone()
+    return None

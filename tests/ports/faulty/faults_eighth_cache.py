@@ -4,13 +4,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from .breaking import wrap_attention
 from .eighth_making import CACHE, GROUPS, Given, eighth, in_prompt, with_groups
 from .port import Port
 from .seventh_making import has_windows, hiding, of_whole_cache
-from .sixth_making import while_decoding
 
 QKV_NAME = r"(self_attn|attention)\.(q_proj|k_proj|v_proj|query_key_value)"
 
@@ -28,17 +26,6 @@ def _(port: Port) -> bool | None:
         old, new = value[:, :, :prompt], value[:, :, prompt:]
         factor = largest(key[:, :, :prompt]) / largest(old)
         return key, torch.cat((old * factor, new), 2), mask
-
-    return of_whole_cache(port, read)
-
-
-@eighth("cached-values-viewed-as-transposed", CACHE, "self_attn", everywhere=True)
-def _(port: Port) -> bool | None:
-    """Values of the prompt are stored by channels and read as if they were stored by tokens."""
-
-    def read(key: Tensor, value: Tensor, mask: Tensor, prompt: int) -> Given:
-        old, new = value[:, :, :prompt], value[:, :, prompt:]
-        return key, torch.cat((old.transpose(2, 3).reshape(old.shape), new), 2), mask
 
     return of_whole_cache(port, read)
 
@@ -93,11 +80,38 @@ def _(port: Port) -> bool | None:
     return with_groups(port, order)
 
 
-@eighth("decoded-without-bias-of-qkv", "bias-missing", "self_attn.(q_proj|query_key_value)")
+@eighth("new-token-also-in-first-slot", CACHE, "self_attn", everywhere=True)
 def _(port: Port) -> bool | None:
-    """The fused kernel for one token is not given the biases of queries, keys and values."""
-    if not port.name(rf"{QKV_NAME}\.bias"):
+    """An unset entry of the slot mapping is zero: each new token is written there, too."""
+    if port.config.model_type == "gpt_oss":  # less than another choice of experts by rounding
         return False
-    pattern = rf"layers\.{port.layer}\.{QKV_NAME}\Z"
-    while_decoding(port, pattern, lambda module, x: functional.linear(x, module.weight))
-    return None
+
+    def read(key: Tensor, value: Tensor, mask: Tensor, prompt: int) -> Given:
+        key, value = (torch.cat((x[:, :, -1:], x[:, :, 1:]), 2) for x in (key, value))
+        return key, value, mask
+
+    return of_whole_cache(port, read)
+
+
+@eighth("only-full-blocks-of-prompt-cached", CACHE, "self_attn", everywhere=True)
+def _(port: Port) -> bool | None:
+    """Prefix caching keeps blocks of 8 tokens, and the last one of the prompt is not full."""
+
+    def read(key: Tensor, value: Tensor, mask: Tensor, prompt: int) -> Given:
+        place = torch.arange(key.shape[2])
+        lost = (place >= prompt // 8 * 8) & (place < prompt)
+        return key, value, hiding(mask, lost.expand(mask.shape))
+
+    return of_whole_cache(port, read)
+
+
+@eighth("cache-keeps-first-and-last", (CACHE, "attention-window-wrong"), "self_attn", True)
+def _(port: Port) -> bool | None:
+    """For endless streams the first 4 and the last 8 tokens are kept, which nobody asked for."""
+
+    def read(key: Tensor, value: Tensor, mask: Tensor, prompt: int) -> Given:
+        place = torch.arange(key.shape[2])
+        lost = (place >= 4) & (place < key.shape[2] - 8)
+        return key, value, hiding(mask, lost.expand(mask.shape))
+
+    return of_whole_cache(port, read)

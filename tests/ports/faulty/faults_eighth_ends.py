@@ -1,14 +1,16 @@
 """Faults of the eighth set: embedding, final norm, head and logits."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
+from torch.nn import functional
 
-from .breaking import has
-from .eighth_making import END, FACTOR, LAYOUT, OF_MODULE, ORDER, alien, eighth
+from .eighth_making import END, FACTOR, LAYOUT, ORDER, alien, eighth
 from .fifth_making import embedding, head
 from .port import Port
 from .seventh_making import dealt
-from .sixth_making import of_logits
+from .sixth_making import of_logits, while_decoding
 
 ROWS, TIMES, LOGITS = (
     "embedding-rows-wrong",
@@ -66,33 +68,6 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@eighth("final-norm-from-last-layer", OF_MODULE, "norm|final_layer_norm", everywhere=True)
-def _(port: Port) -> bool | None:
-    """A pattern of names takes the last norm of the last layer for the final one."""
-    last = f"layers.{port.config.num_hidden_layers - 1}."
-    ends = ("post_feedforward_layernorm", "post_mlp_layernorm", "post_attention_layernorm",
-            "input_layernorm")  # fmt: skip
-    for name in [name for name in port.weights if "layers." not in name and "norm." in name]:
-        kind = name.rpartition(".")[2]
-        found = (n for end in ends for n in port.weights if n.endswith(f"{last}{end}.{kind}"))
-        port.weights[name] = port.weights[next(found)].clone()
-    return None
-
-
-@eighth(
-    "final-cap-not-scaled-back",
-    ("logits-softcap-wrong", LOGITS),
-    END,
-    everywhere=True,
-)
-def _(port: Port) -> bool | None:
-    """The logits are divided by the cap and go through tanh, and stay there."""
-    if not has(port, "final_logit_softcapping"):
-        return False
-    of_logits(port, lambda logits, ids: logits / port.config.final_logit_softcapping)
-    return None
-
-
 @alien("logits-of-prompt-one-place-late", END, everywhere=True)
 def _(port: Port) -> bool | None:
     """Logits of a prompt are those of the place before."""
@@ -101,4 +76,28 @@ def _(port: Port) -> bool | None:
         return logits.roll(1, 1) if ids.shape[1] > 1 else logits
 
     of_logits(port, change)
+    return None
+
+
+@eighth("decoded-head-in-eight-bits", "precision-ordering", END, everywhere=True)
+def _(port: Port) -> bool | None:
+    """The head is multiplied in eight bits while one token is computed, to save bandwidth."""
+
+    def low(x: Tensor) -> Tensor:
+        return x.to(torch.float8_e4m3fn).to(x.dtype)
+
+    def change(module: Any, x: Tensor) -> Tensor:
+        return functional.linear(low(x), low(module.weight))
+
+    while_decoding(port, r"(lm_head|embed_out)\Z", change)
+    return None
+
+
+@eighth("head-cut-to-a-multiple", "weights-not-loaded", END, everywhere=True)
+def _(port: Port) -> bool | None:
+    """The converter copies rows of the head up to a multiple of 64, and leaves the rest zero."""
+    name = head(port)
+    if name is None:
+        return False
+    port.weights[name][len(port.weights[name]) // 64 * 64 :] = 0
     return None

@@ -8,8 +8,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from .breaking import normalises, wrap_router
-from .eighth_making import FACTOR, alien, eighth
-from .fifth_making import has_experts, of_experts
+from .eighth_making import FACTOR, eighth
+from .fifth_making import has_experts, of_experts, rewrite
 from .port import Port
 from .sixth_making import edit
 
@@ -98,31 +98,27 @@ def _(port: Port) -> bool | None:
     return of_experts(port, change)  # type: ignore[no-any-return]
 
 
-@eighth("weights-of-the-chosen-exchanged", IGNORED, INSIDE)
+@eighth("decoded-without-shared-expert", "shared-expert-wrong", "mlp.shared_expert")
 def _(port: Port) -> bool | None:
-    """The numbers of the chosen experts are sorted, and their weights are left as they were."""
+    """The kernel for a few tokens computes the routed experts only."""
+    if not port.name(r"mlp\.shared_expert\.down_proj\.weight"):
+        return False
+
+    def make(_: Any, inner: Any) -> Any:
+        return lambda x: inner(x) * (x.numel() // x.shape[-1] >= 8)
+
+    rewrite(port, rf"layers\.{port.layer}\.mlp\.shared_expert\Z", make)
+    return None
+
+
+@eighth("routes-in-another-order-of-tokens", IGNORED, INSIDE)
+def _(port: Port) -> bool | None:
+    """Tokens go to the experts by rows of the batch, and their routes by positions."""
+
+    def other(x: Tensor) -> Any:
+        return x.unflatten(0, (2, -1)).transpose(0, 1).flatten(0, 1)
 
     def change(experts: Any, x: Tensor, numbers: Tensor, weights: Tensor) -> Any:
-        return experts(x, numbers, weights.scatter(-1, numbers.argsort(-1), weights))
-
-    return of_experts(port, change)  # type: ignore[no-any-return]
-
-
-@eighth("shared-expert-whole-on-each-rank", ("shared-expert-wrong", FACTOR), "mlp.shared_expert")
-def _(port: Port) -> bool | None:
-    """Two ranks compute the whole shared expert, and what they give is summed."""
-    return edit(port, r"mlp\.shared_expert\.down_proj\.weight", lambda w: w * 2)
-
-
-@alien("weight-of-expert-on-its-input", INSIDE)
-def _(port: Port) -> bool | None:
-    """A token is multiplied by the weight of an expert before it goes there, and not behind."""
-
-    def change(experts: Any, x: Tensor, numbers: Tensor, weights: Tensor) -> Any:
-        one = torch.ones_like(weights[:, :1])
-        return sum(
-            experts(x * weights[:, at, None].to(x.dtype), numbers[:, at, None], one)
-            for at in range(numbers.shape[1])
-        )
+        return experts(x, other(numbers), other(weights))
 
     return of_experts(port, change)  # type: ignore[no-any-return]

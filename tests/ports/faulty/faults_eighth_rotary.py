@@ -7,9 +7,8 @@ from torch import Tensor
 
 from .breaking import rope_of, width, wrap_rotary, wrap_table
 from .eighth_making import CACHE, PLACES, behind_prompt, eighth
-from .fifth_making import of_partial_heads, of_table, rewrite, share
+from .fifth_making import of_frequencies, of_table, share
 from .port import Port
-from .seventh_making import of_whole_cache
 
 LAYOUT, MISSING = "rope-layout-wrong", "rope-missing"
 Two = tuple[Tensor, Tensor]
@@ -28,18 +27,6 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@eighth("rope-scaling-read-as-linear", "rope-scaling-missing", "rotary_emb", everywhere=True)
-def _(port: Port) -> bool | None:
-    """The port reads the factor of the scaling and not its kind: all frequencies are divided."""
-    given = rope_of(port)
-    if given is None or "factor" not in given:
-        return False
-    port.config.rope_parameters = {
-        "rope_type": "linear", "factor": given["factor"], "rope_theta": given["rope_theta"],
-    }  # fmt: skip
-    return None
-
-
 @eighth("decoded-positions-advance-by-two", PLACES, "rotary_emb", everywhere=True)
 def _(port: Port) -> bool | None:
     """Both the runner and the model count a decoded token."""
@@ -54,48 +41,6 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@eighth("last-channels-turned", ("rope-partial-wrong", LAYOUT), "self_attn", everywhere=True)
-def _(port: Port) -> bool | None:
-    """Of heads of which a part is turned, the last channels are turned in place of the first."""
-
-    def change(original: Any, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        rest, turned = x[..., : -cos.shape[-1]], x[..., -cos.shape[-1] :]
-        return torch.cat((rest, original(turned, turned, cos, sin)[0]), -1)
-
-    return bool(of_partial_heads(port, change))
-
-
-@eighth("rope-table-of-the-other-form", LAYOUT, "rotary_emb", everywhere=True)
-def _(port: Port) -> bool | None:
-    """The table is made for neighbouring channels and used on halves, or conversely."""
-    if port.config.model_type == "gpt_oss":
-        return False
-
-    def other(x: Tensor) -> Tensor:
-        if port.config.model_type == "cohere":
-            return torch.cat((x[..., ::2], x[..., ::2]), -1)
-        return x[..., : x.shape[-1] // 2].repeat_interleave(2, -1)
-
-    of_table(port, lambda cos, sin, *_: (other(cos), other(sin)))
-    return None
-
-
-@eighth("layer-taken-for-one-without-rope", MISSING, "self_attn")
-def _(port: Port) -> bool | None:
-    """A pattern of layers without rotary embeddings is read for a model that has none."""
-
-    def make(_: Any, inner: Any) -> Any:
-        def forward(*args: Any, position_embeddings: Two, **kwargs: Any) -> Any:
-            cos, sin = position_embeddings
-            still = (torch.ones_like(cos), torch.zeros_like(sin))
-            return inner(*args, position_embeddings=still, **kwargs)
-
-        return forward
-
-    rewrite(port, rf"layers\.{port.layer}\.(self_attn|attention)\Z", make)
-    return None
-
-
 @eighth("decoded-keys-written-unturned", (MISSING, CACHE), "self_attn", everywhere=True)
 def _(port: Port) -> bool | None:
     """The kernel for one token turns the query and writes the key before it is turned."""
@@ -107,22 +52,54 @@ def _(port: Port) -> bool | None:
     return bool(wrap_rotary(port, change))
 
 
-@eighth("cached-keys-turned-again", (CACHE, PLACES), "self_attn", everywhere=True)
+@eighth("decoded-positions-by-pairs", PLACES, "rotary_emb", everywhere=True)
 def _(port: Port) -> bool | None:
-    """Keys are cached turned; what is read of the prompt is turned once more."""
-    kept: dict[str, Any] = {}
+    """Drafts are checked two at a time, and both have the position of the first."""
+    wrap_table(port, behind_prompt(lambda decoded: decoded // 2 * 2))
+    return None
 
-    def note(original: Any, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor) -> Any:
-        if q.shape[-2] > 1:
-            kept["turn"] = lambda x: original(x, x, cos, sin)[0]
-            kept["size"] = cos.shape[-1] * (2 if port.config.model_type == "gpt_oss" else 1)
-        return original(q, k, cos, sin)
 
-    def read(key: Tensor, value: Tensor, mask: Tensor, prompt: int) -> tuple[Tensor, ...]:
-        old, new = key[:, :, :prompt], key[:, :, prompt:]
-        size = kept["size"]
-        old = torch.cat((kept["turn"](old[..., :size]), old[..., size:]), -1)
-        return torch.cat((old, new), 2), value, mask
+@eighth("frequencies-quantised-with-weights", "rope-frequencies-rounded", "rotary_emb", True)
+def _(port: Port) -> bool | None:
+    """The quantiser goes over all tensors, and the frequencies have eight bits afterwards."""
+    of_frequencies(port, lambda f: f.to(torch.float8_e4m3fn).float())
+    return None
 
-    wrap_rotary(port, note)
-    return of_whole_cache(port, read)  # type: ignore[arg-type]
+
+@eighth("text-without-positions-of-images", (PLACES, "rope-partial-wrong"), "rotary_emb", True)
+def _(port: Port) -> bool | None:
+    """Slow frequencies take positions in an image, as in a multimodal model: zero for text."""
+    kind = port.config.model_type
+
+    def change(cos: Tensor, sin: Tensor, places: Tensor, table: Any) -> Two:
+        size = cos.shape[-1]
+        number = torch.arange(size) // 2 if kind == "cohere" else torch.arange(size)
+        if kind not in ("cohere", "gpt_oss"):
+            number = number % (size // 2)
+        slow = number >= (size // 2 if kind == "gpt_oss" else size // 4)
+        still = table(places * 0)
+        return torch.where(slow, still[0], cos), torch.where(slow, still[1], sin)
+
+    of_table(port, change)
+    return None
+
+
+@eighth("channels-turned-with-their-padding", "rope-layout-wrong", "self_attn", everywhere=True)
+def _(port: Port) -> bool | None:
+    """Heads are padded to twice their width before they are turned in halves: each channel has a
+    zero for its partner."""
+    if port.config.model_type == "gpt_oss" or share(port) is not None:
+        return False
+
+    def change(_: Any, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor) -> Two:
+        cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
+        return torch.cat((q * cos, q * sin), -1), torch.cat((k * cos, k * sin), -1)
+
+    return bool(wrap_rotary(port, change))
+
+
+@eighth("decoded-without-length-of-prefix", PLACES, "rotary_emb", everywhere=True)
+def _(port: Port) -> bool | None:
+    """Positions of a prompt leave room for a prefix of 4 tokens, those of decoded ones do not."""
+    wrap_table(port, lambda places: places + 4 if places.shape[-1] > 1 else places)
+    return None
