@@ -62,21 +62,26 @@ def _(port: Port) -> bool | None:
 @eighth("frequencies-quantised-with-weights", "rope-frequencies-rounded", "rotary_emb", True)
 def _(port: Port) -> bool | None:
     """The quantiser goes over all tensors, and the frequencies have eight bits afterwards."""
+    if port.config.model_type in ("stablelm", "gpt_neox", "gpt_oss"):  # theirs are nearly exact
+        return False
     of_frequencies(port, lambda f: f.to(torch.float8_e4m3fn).float())
     return None
 
 
 @eighth("text-without-positions-of-images", (PLACES, "rope-partial-wrong"), "rotary_emb", True)
 def _(port: Port) -> bool | None:
-    """Slow frequencies take positions in an image, as in a multimodal model: zero for text."""
+    """All but the fastest quarter of the frequencies take positions in an image, as in a
+    multimodal model: zero for text."""
     kind = port.config.model_type
+    if "factor" in (rope_of(port) or {}):  # its slow frequencies hardly turn in a short prompt
+        return False
 
     def change(cos: Tensor, sin: Tensor, places: Tensor, table: Any) -> Two:
         size = cos.shape[-1]
         number = torch.arange(size) // 2 if kind == "cohere" else torch.arange(size)
-        if kind not in ("cohere", "gpt_oss"):
+        if kind != "cohere":
             number = number % (size // 2)
-        slow = number >= (size // 2 if kind == "gpt_oss" else size // 4)
+        slow = number >= max(1, size // 8)
         still = table(places * 0)
         return torch.where(slow, still[0], cos), torch.where(slow, still[1], sin)
 
@@ -93,7 +98,8 @@ def _(port: Port) -> bool | None:
 
     def change(_: Any, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor) -> Two:
         cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
-        return torch.cat((q * cos, q * sin), -1), torch.cat((k * cos, k * sin), -1)
+        query, key = (torch.cat((x * cos, x * sin), -1).to(x.dtype) for x in (q, k))
+        return query, key
 
     return bool(wrap_rotary(port, change))
 
