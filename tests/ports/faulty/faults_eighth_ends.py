@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from .eighth_making import END, FACTOR, LAYOUT, ORDER, alien, eighth
-from .fifth_making import embedding, head
+from .fifth_making import embedding, has_experts, head
 from .port import Port
 from .seventh_making import dealt
 from .sixth_making import of_logits, while_decoding
@@ -82,7 +82,7 @@ def _(port: Port) -> bool | None:
 @eighth("decoded-head-in-eight-bits", "precision-ordering", END, everywhere=True)
 def _(port: Port) -> bool | None:
     """The head is multiplied in eight bits while one token is computed, to save bandwidth."""
-    if port.config.model_type in ("qwen2_moe", "gpt_oss"):  # less than another choice of experts
+    if has_experts(port):  # less than another choice of experts by rounding
         return False
 
     def low(x: Tensor) -> Tensor:
