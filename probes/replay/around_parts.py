@@ -8,7 +8,7 @@ from typing import Any
 
 from .captures import Run
 from .hypotheses import Hypothesis
-from .trials import EXPLAINS, Module, Trial
+from .modules import EXPLAINS, Module, Trial
 
 _PART = re.compile(r"(?:.*\.)?([qkv])_proj\Z|(?:.*\.)?w([qkv])\Z", re.ASCII)
 _ELSEWHERE = Hypothesis("elsewhere", "computed-otherwise", ("linear",), "", {}, {}, (), {})

@@ -102,6 +102,12 @@ class Beside(NamedTuple):
                  if shape == (size,) and not each.startswith(f"{name}.")]  # fmt: skip
         for each in sorted(names, key=lambda each: (not each.startswith(f"{start}."), each)):
             yield each, self.weights.find(each)
+        longer = [each for each, shape in shapes.items() if len(shape) == 1 and shape[0] > size
+                  and each.startswith(f"{start}.")]  # fmt: skip
+        for each in longer if size > 1 else ():
+            whole = self.weights.find(each)
+            for at in range(0, shapes[each][0] - size + 1, size) if whole is not None else ():
+                yield f"{at} to {at + size - 1} of {each}", whole[at : at + size]
 
     def gives(self, name: str, weight: Any, bias: Any) -> bool:
         """Whether a projection of the target computes with these."""
@@ -112,6 +118,23 @@ class Beside(NamedTuple):
         if made.shape != output.shape:
             return False
         return bool(np.linalg.norm(made - output) < SAME * np.linalg.norm(output))
+
+    def partial_sums(self, name: str, x: Any) -> Iterator[tuple[str, list[Any]]]:
+        """What each rank gave of the input of a module, where a projection gave it."""
+        for each in self._near(name, name.rpartition(".")[0]):
+            weight = self.weights.find(f"{each}.weight")
+            given, out = self.run.get(each, "in"), self.run.get(each, "out")
+            if weight is None or weight.ndim != 2 or given is None or out is None:
+                continue
+            if out.shape != x.shape or given.shape[-1] != weight.shape[1]:
+                continue
+            if np.linalg.norm(out - x) > SAME * np.linalg.norm(x):
+                continue
+            for ranks in (2, 4, 8):
+                if weight.shape[1] % ranks == 0:
+                    cut = zip(np.split(given, ranks, axis=-1), np.split(weight, ranks, axis=1),
+                              strict=True)  # fmt: skip
+                    yield f"{ranks} ranks of {each}", [part @ columns.T for part, columns in cut]
 
     def joined(self, name: str) -> Any:
         """What went into the output projection of attention; None where it was not captured."""
@@ -161,6 +184,7 @@ class Beside(NamedTuple):
                 continue
             for side, words in (("in", "the input"), ("out", "the output")):
                 found = self.run.get(each, side) if self.run.has(each, side) else None
+                found = _of_tokens(found, x, start)
                 if found is None or found.shape != x.shape or np.array_equal(found, x):
                     continue
                 count += 1
@@ -177,6 +201,14 @@ class Beside(NamedTuple):
                 yield each
         if layer is None:
             yield from [each for each in self.order if LAYER.search(each)][-8:]
+
+
+def _of_tokens(found: Any, x: Any, start: int | None) -> Any:
+    """By token, where the module takes all tokens of all rows one after another."""
+    if found is None or x.ndim != 2 or found.ndim != 3 or found.shape[-1] != x.shape[-1]:
+        return found
+    flat = found[:, :start].reshape(-1, found.shape[-1])
+    return flat if flat.shape == x.shape else found
 
 
 def shifted(x: Any, start: int | None) -> Iterator[tuple[str, Any]]:

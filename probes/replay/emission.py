@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from ..outcome import Collector
 from .beside import LAYER
+from .hypotheses import all_same
+from .modules import Trial, alike
+from .phases import WHERE
 from .replaying import Replayed
-from .trials import Trial
 
 SHOWN = 8
 """Hypotheses of a module that become facts."""
@@ -77,16 +79,43 @@ def _best(other: Replayed, trial: Trial) -> float:
 
 
 def shown(one: Replayed) -> Iterator[Trial]:
-    """The best trials of a module: one of each hypothesis. Of those that explain it, such as know
-    their values come first."""
+    """The best trials of a module: one of each hypothesis. Of those that explain it, such as
+    explain all of it come first, and of these such as know their values."""
     seen: set[str] = set()
     fits = [trial for trial in one.trials if trial.r_ratio < EXPLAINS]
-    known = sorted((trial for trial in fits if not trial.hypothesis.free), key=lambda t: t.limited)
+    whole = [trial for trial in fits if not trial.limited]
+    known = [trial for trial in whole or fits if not trial.hypothesis.free]
+    known += [trial for trial in whole if trial.hypothesis.free]
     order = known + [trial for trial in one.trials if trial not in known]
-    for trial in order:
+    for trial in _better_named(order):
         if trial.hypothesis.id not in seen and len(seen) < SHOWN:
             seen.add(trial.hypothesis.id)
             yield trial
+
+
+def _better_named(order: list[Trial]) -> list[Trial]:
+    """The best of what is the same thing by a better name comes first, and names the other."""
+    if not order or not order[0].r_ratio < EXPLAINS:
+        return order
+    first = order[0]
+    for trial in order[1:]:
+        if trial.r_ratio < EXPLAINS and is_other_name(first, trial):
+            told = trial._replace(says=f"{trial.says}; the same thing as: {first.says}")
+            return [told, *(each for each in order if each is not trial)]
+    return order
+
+
+def is_other_name(trial: Trial, better: Trial) -> bool:
+    """Whether both give the same output, and the other one has the better name."""
+    causes = (trial.hypothesis.cause, trial.hypothesis.id)
+    for same in all_same():
+        if same.first != better.hypothesis.cause or not set(causes) & set(same.then):
+            continue
+        if same.only and not (better.limited or WHERE[same.only] in better.says):
+            continue
+        if alike(trial, better):
+            return True
+    return False
 
 
 def rival_of(trial: Trial, trials: Sequence[Trial], plain: float) -> Trial | None:
@@ -96,6 +125,7 @@ def rival_of(trial: Trial, trials: Sequence[Trial], plain: float) -> Trial | Non
     little = plain < CLEAR
     return next((other for other in trials if other.hypothesis.cause != trial.hypothesis.cause
                  and (little or trial.hypothesis.free or not other.hypothesis.free)
+                 and not is_other_name(other, trial)
                  and (trial.limited or not other.limited)), None)  # fmt: skip
 
 

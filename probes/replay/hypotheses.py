@@ -42,6 +42,15 @@ class Hypothesis(NamedTuple):
         return bool(self.fit or self.find)
 
 
+class Same(NamedTuple):
+    """Causes (or hypotheses) that are told as ``first`` where they give the same output; in one
+    phase only, where ``only`` says so."""
+
+    first: str
+    then: tuple[str, ...]
+    only: str
+
+
 class Variant(NamedTuple):
     """A module as it would be under a hypothesis. ``fit`` is a setting whose value is looked for
     between two factors."""
@@ -59,6 +68,14 @@ def all_hypotheses() -> tuple[Hypothesis, ...]:
     path = Path(__file__).with_name("hypotheses.yaml")
     entries = load(path.read_text(encoding="utf-8"), str(path)).data["hypotheses"]
     return tuple(_read(entry) for entry in entries)
+
+
+@cache
+def all_same() -> tuple[Same, ...]:
+    """Which of two causes is told where both are the same arithmetic."""
+    path = Path(__file__).with_name("hypotheses.yaml")
+    entries = load(path.read_text(encoding="utf-8"), str(path)).data.get("same", ())
+    return tuple(Same(one["first"], tuple(one["then"]), one.get("only", "")) for one in entries)
 
 
 def _read(entry: Mapping[str, Any]) -> Hypothesis:

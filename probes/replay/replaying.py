@@ -18,23 +18,22 @@ from .beside import LAYER, Beside, others, siblings
 from .captures import Run
 from .checkpoint import Checkpoint
 from .manifest import Manifest
-from .phases import failing_phase, prompt_phase
-from .spec import Reading, head_width, readings, text_config
-from .sums import joints
-from .trials import (
+from .modules import (
     EXPLAINS,
     FLOOR,
     Module,
     Sides,
     Trial,
-    choose,
     computed,
     error,
     late_noise,
     sensitivity,
     size,
-    try_all,
 )
+from .phases import failing_phase, prompt_phase
+from .spec import Reading, head_width, readings, text_config
+from .sums import joints
+from .trials import choose, try_all
 from .weight_orders import Around
 
 FAILS = 3.0
@@ -137,6 +136,7 @@ class Replay:
         return Module(
             name, reading, target, noise, sensitivity(reading, sides[1].given), size(sides[1]),
             phase, late_noise(reading, sides[1]), prompt,
+            pairs[0][0].reshape(pairs[0][1].shape) - pairs[0][1],
         )  # fmt: skip
 
     def _beside(self, name: str, own: Sides, reading: Reading) -> dict[str, Any]:
@@ -149,6 +149,7 @@ class Replay:
                 "siblings": lambda: beside.siblings(name),
                 "gives": beside.gives,
                 "vectors": lambda size: beside.vectors(name, size),
+                "partial_sums": lambda: beside.partial_sums(name, own.given["x"]),
                 "joined": lambda: beside.joined(name)}  # fmt: skip
 
     def _sides(self, run: Run, name: str) -> Sides | None:
@@ -241,7 +242,11 @@ class Replay:
         known = [one for one in every if one is not None]
         for one in known:
             fails = not one.ratio < FAILS
-            trials = joints_tried.tried(one, known, self._runs[2], FAILS) if fails else ()
+            trials = (
+                joints_tried.tried(one, known, self._runs, FAILS, self._decode_from)
+                if fails
+                else ()
+            )
             yield Replayed(one.joint.name, "sum", one.ratio, trials)
 
 

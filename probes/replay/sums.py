@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from ..shared import np
 from .captures import Run
+from .modules import Sides
 from .spec import Reading
-from .trials import Sides
 
 EXACT = 2e-5
 MAX_TERMS = 12

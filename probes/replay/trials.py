@@ -1,25 +1,35 @@
-"""Computes a module of the target under each hypothesis, from its own input.
-
-R of a module alone = ||target - f(input of target)|| / ||ref_bf16 - f(input of ref_bf16)||, where f
-computes in float32 with the weights of the reference. What went wrong before the module is in its
-input, and so does not count.
-"""
+"""Computes a module of the target under each hypothesis, from its own input."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from ..shared import np
+from .failing_parts import Part, of_heads, of_output
 from .finding.given import Given
+from .finding.masks import heads_of
 from .finding.registry import FINDERS
-from .formula.feedforward import route
-from .formula.formulas import FORMULAS
+from .formula.attention import mixed_heads
 from .formula.remembered import Remembered
 from .hypotheses import Hypothesis, Variant, all_hypotheses, fits, variants
-from .phases import WHERE, Phase, error_within, limited
+from .modules import (
+    EXPLAINS,
+    FAILURES,
+    NEAR,
+    Module,
+    Sides,
+    Trial,
+    computed,
+    error,
+    marked,
+    size,
+)
+from .phases import WHERE, limited
+from .shares import shared, terms
 from .solving import solve
 from .spec import Reading
 from .weight_orders import Around
@@ -27,174 +37,14 @@ from .weight_orders import Around
 REPRODUCED = 5e-4
 """Relative error up to which a formula is that of the reference."""
 AT_ONCE = 5e-6
-FLOOR = 5e-4
-"""Least noise that is allowed for, relative to the output: a copy has none."""
-ROUTED_AGAIN, UNSURE, MOST_UNSURE = 6, 2.0**-5, 0.6
-"""How often a router is tried with rounded inputs, how far these are off, and the share of rows
-that may be routed otherwise then, at most."""
+WHOLE_ONLY = ("weights-not-loaded",)
+"""Causes that are not tried in parts: what is zero there may be a rank that is not in the sum."""
+LOST = 0.02
+"""Share of a value up to which a factor that is looked for says that something is lost."""
 GRID, STEPS = 25, 18
 """Points of a grid, at least, and steps of the search around the best one."""
 POINTS = 3.2
 """Points of a grid for each factor of e."""
-EXPLAINS = 1.8
-"""As in the rules: R from which on a hypothesis explains nothing."""
-FAILURES = (ValueError, IndexError, KeyError, ArithmeticError, TypeError)
-NEAR = 30.0
-"""R from which on a hypothesis is not looked at more closely."""
-MOST_SENSITIVE = 50.0
-JITTER = 2.0**-8
-ROUNDED_TWICE = 1.4
-"""How much larger the rounding of a table is that is rounded once more."""
-COPIED = 2.0**-10
-"""What rounding to BF16 does to numbers that were multiplied, relative to them."""
-
-
-class Sides(NamedTuple):
-    """What goes into a module and comes out of it in one run."""
-
-    given: Mapping[str, Any]
-    output: Any
-
-
-class Trial(NamedTuple):
-    """R of a module under a hypothesis, in the words of its entry. It is ``limited`` if it explains
-    the module only where it is about a single phase; ``source`` is the module whose output it takes
-    for its input."""
-
-    hypothesis: Hypothesis
-    r_ratio: float
-    says: str
-    limited: bool = False
-    source: str = ""
-
-
-class Module(NamedTuple):
-    """A module whose formula reproduces the reference. ``noise`` is the error of the low-precision
-    reference, ``usual`` how far its output moves when its input is rounded, ``whole`` the norm of
-    that output."""
-
-    name: str
-    reading: Reading
-    target: Sides
-    noise: float
-    usual: float = 0.0
-    whole: float = 0.0
-    phase: Phase | None = None
-    late: float = 0.0
-    prompt: Phase | None = None
-
-    def ratio(self, reading: Reading) -> float:
-        """R under another reading; infinite where it cannot be computed. Where few positions may be
-        routed otherwise, the larger one of R of all and of those that are decoded (``late``)."""
-
-        def measure() -> float:
-            made = computed(reading, self.target.given)
-            rows = sure(reading, self.target)
-            found = off(made, self.target.output, rows) / self.noise
-            if not self.late:
-                return found
-            return max(found, off_late(made, self.target.output, reading, rows) / self.late)
-
-        return self._tried(measure)
-
-    def within(self, reading: Reading) -> float:
-        """As :meth:`ratio`, of the phase in which the module fails."""
-        phase = self.phase
-        if phase is None:
-            return math.inf
-        one = limited(reading, self.reading, phase)
-        return self._tried(lambda: error_within(
-            computed(one, self.target.given), self.target.output, phase))  # fmt: skip
-
-    def _tried(self, measure: Callable[[], float]) -> float:
-        try:
-            with np.errstate(all="ignore"):
-                found = measure()
-        except FAILURES:
-            return math.inf
-        return found if math.isfinite(found) else math.inf
-
-    def alone(self) -> float:
-        """R of the module as it should be. Where an earlier mistake makes what goes into it larger,
-        its rounding is larger too."""
-        return self.ratio(self.reading) / self.more(self.reading)
-
-    def more(self, reading: Reading) -> float:
-        """By how much a reading makes more of rounding than the low-precision reference: of that
-        of its input, and of that of its output, which grows with it."""
-        if reading.family in ("embedding", "logits"):  # some only copy, which rounds nothing
-            return max(1.0, COPIED * size(self.target) / self.noise)
-        if reading.family == "rotary" and reading.spec is not self.reading.spec:
-            return ROUNDED_TWICE
-        if not self.usual or not self.whole:
-            return 1.0
-        found = sensitivity(reading, self.target.given) / self.usual
-        larger = size(self.target) / self.whole
-        return min(MOST_SENSITIVE, max(1.0, found, larger))
-
-
-def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
-    """What a module computes under a reading."""
-    if (other := reading.spec.get("other_input")) is not None:
-        given = {**given, "x": other, "memory": None}
-    return FORMULAS[reading.family](reading.spec, reading.weights, given)
-
-
-def error(reading: Reading, sides: Sides) -> float:
-    """Norm of what a run has more or less than the formula."""
-    return off(computed(reading, sides.given), sides.output, sure(reading, sides))
-
-
-def off(made: Any, output: Any, rows: Any = None) -> float:
-    """Norm of what an output has more or less than what was computed, as if of all rows where only
-    some count."""
-    left = (made.reshape(output.shape) - output).astype(np.float64)
-    squares = (left * left).reshape(-1, left.shape[-1]).sum(axis=-1)
-    if rows is None:
-        return float(np.sqrt(squares.sum()))
-    return float(np.sqrt(squares[rows].mean() * len(squares)))
-
-
-def off_late(made: Any, output: Any, reading: Reading, rows: Any = None) -> float:
-    """As :func:`off`, of the decoded positions alone, which are too few to count among all."""
-    start = int(reading.spec["decode_from"])
-    late = None if rows is None else rows.reshape(output.shape[:-1])[:, start:].ravel()
-    if late is not None and not late.any():
-        late = None
-    return off(made.reshape(output.shape)[:, start:], output[:, start:], late)
-
-
-def late_noise(reading: Reading, sides: Sides) -> float:
-    """The noise of decoded positions of a mixture of experts; 0 where there are none."""
-    start = reading.spec.get("decode_from")
-    if reading.family != "moe" or not start or sides.output.ndim < 3:
-        return 0.0
-    if sides.output.shape[1] <= start:
-        return 0.0
-    rows = sure(reading, sides)
-    found = off_late(computed(reading, sides.given), sides.output, reading, rows)
-    return max(found, FLOOR * off_late(np.zeros_like(sides.output), sides.output, reading))
-
-
-def sure(reading: Reading, sides: Sides) -> Any | None:
-    """The rows that a mixture of experts routes the same if its scores are rounded otherwise; None
-    for all, of other modules."""
-    if reading.family != "moe" or "shares_given" in reading.spec:
-        return None
-    rows = sides.given["x"].reshape(-1, sides.given["x"].shape[-1])
-    random = np.random.default_rng(0)
-    chosen = np.sort(route(reading.spec, reading.weights, rows)[0], axis=1)
-    same = np.ones(len(rows), bool)
-    for _ in range(ROUTED_AGAIN):
-        noise = 1 + random.uniform(-UNSURE, UNSURE, rows.shape).astype(np.float32)
-        other = route(reading.spec, reading.weights, rows * noise)[0]
-        same &= (np.sort(other, axis=1) == chosen).all(axis=1)
-    return same if same.mean() > 1 - MOST_UNSURE else np.ones(len(rows), bool)
-
-
-def size(sides: Sides) -> float:
-    """Norm of an output."""
-    return float(np.linalg.norm(sides.output.astype(np.float64)))
 
 
 def choose(readings: Iterator[Reading], reference: Sides) -> Reading | None:
@@ -222,6 +72,8 @@ def try_all(module: Module, around: Around, solving: bool = True) -> list[Trial]
     module = module._replace(target=module.target._replace(given=given))
     rows = module.phase.rows if module.phase else slice(None)
     one = Given(module.reading, given, module.target.output, rows, {})
+    if solving:
+        module = _with_parts(module, one)
     found: list[Trial] = []
     for last in (False, True):
         found.extend(_best_of_each(module, around, one, last))
@@ -275,7 +127,8 @@ def _solved(module: Module, around: Around) -> Iterator[Trial]:
     told: dict[str, Trial] = {}
     with np.errstate(all="ignore"):
         for one in solve.Solver(module, around, computed).solved():
-            trial = Trial(one.hypothesis, one.r_ratio, one.says, one.limited)
+            mark = marked(one.made, solve.noise_of(module) / math.sqrt(one.made.size))
+            trial = Trial(one.hypothesis, one.r_ratio, one.says, one.limited, mark=mark)
             known = told.get(one.hypothesis.cause)
             if known is None or _rank(trial) < _rank(known):
                 told[one.hypothesis.cause] = trial
@@ -299,18 +152,81 @@ def _looked_for(hypothesis: Hypothesis, one: Given) -> Iterator[Variant]:
         return
 
 
+def _with_parts(module: Module, one: Given) -> Module:
+    """The module with the parts of its output in which alone it fails."""
+    output = module.target.output
+    if module.rounding is None or output.ndim != 3:
+        return module
+    try:
+        plain = computed(module.reading, module.target.given).reshape(output.shape)
+        mixed = None
+        parts = list(of_output(output - plain, module.rounding, output, one.rows))
+        if module.reading.family == "attention" and (known := heads_of(one)) is not None:
+            mixed = mixed_heads(module.reading.spec, module.reading.weights, one.given)
+            heads = of_heads(mixed, known[0], one.rows)
+            parts = [heads, *parts] if heads is not None else parts
+    except (*FAILURES, np.linalg.LinAlgError):
+        return module
+    module = module._replace(parts=tuple(parts), plain=(plain, mixed))
+    if any(part.heads for part in parts):
+        return module
+    try:
+        return module._replace(terms=terms(module.reading, one.given))
+    except FAILURES:
+        return module
+
+
 def _try(module: Module, variant: Variant) -> Iterator[Trial]:
-    """A hypothesis as it is, and in the failing phase alone if that is not enough."""
-    whole = _measured(module, variant, module.ratio)
-    yield whole
-    if module.phase is not None and not whole.r_ratio < EXPLAINS:
+    """A hypothesis as it is, in the failing phase alone if that is not enough, and in the failing
+    part of the output."""
+    best = _measured(module, variant, module.ratio)
+    yield best
+    where = ""
+    if module.phase is not None and not best.r_ratio < EXPLAINS:
         found = _measured(module, variant, module.within)
-        if found.r_ratio < min(whole.r_ratio, NEAR):
-            where = WHERE[module.phase.name]
-            yield found._replace(limited=True, says=f"{found.says}, {where}")
+        where = f", {WHERE[module.phase.name]}"
+        if found.r_ratio < min(best.r_ratio, NEAR):
+            best = found._replace(limited=True, says=f"{found.says}{where}")
+            yield best
+    if variant.hypothesis.cause in WHOLE_ONLY:
+        return
+    for part in module.parts if not best.r_ratio < EXPLAINS else ():
+        found = _measured(module, variant, functools.partial(module.partly, part=part), part)
+        if found.r_ratio < EXPLAINS:
+            best = found._replace(limited=True, says=f"{found.says}{where}, {part.words}")
+            yield best
+    if module.terms is not None and variant.fit is None and not best.r_ratio < EXPLAINS:
+        yield from _in_shares(module, variant, where)
 
 
-def _measured(module: Module, variant: Variant, measure: Callable[[Reading], float]) -> Trial:
+def _in_shares(module: Module, variant: Variant, where: str) -> Iterator[Trial]:
+    """A hypothesis in those parts of the sum in which it holds best."""
+    reading, phase = variant.reading, module.phase
+    if module.terms is None or reading.family != module.reading.family:
+        return
+    name, plain = module.terms
+    rows = phase.rows if phase else slice(None)
+    try:
+        with np.errstate(all="ignore"):
+            one = limited(reading, module.reading, phase) if phase else reading
+            made = terms(one, module.target.given)
+            found = None if made is None else shared(
+                plain, made[1], name, module.target.output - module.plain[0], rows)  # fmt: skip
+    except FAILURES:
+        return
+    if found is None:
+        return
+    ratio = float(np.linalg.norm(found.left)) / (phase.noise if phase else module.noise)
+    ratio /= module.more(reading) if ratio < NEAR else 1
+    if ratio < EXPLAINS:
+        words = {"old": shown(variant.old), "new": shown(variant.new)}
+        says = f"{variant.hypothesis.says.format(**words)}{where}, {found.words}"
+        yield Trial(variant.hypothesis, ratio, says, True, mark=_mark(module, reading))
+
+
+def _measured(
+    module: Module, variant: Variant, measure: Callable[[Reading], float], part: Part | None = None
+) -> Trial:
     new, reading = variant.new, variant.reading
     if variant.fit is not None:
         key, low, high = variant.fit
@@ -318,28 +234,27 @@ def _measured(module: Module, variant: Variant, measure: Callable[[Reading], flo
                       low, high)  # fmt: skip
         reading = _with(reading, key, new)
     words = {"old": shown(variant.old), "new": shown(new)}
-    ratio = measure(reading)
+    lost = part is not None and variant.fit is not None and abs(new) < LOST * abs(variant.old)
+    ratio = math.inf if lost else measure(reading)
     if ratio < NEAR:
         ratio /= module.more(reading)
-    return Trial(variant.hypothesis, ratio, variant.hypothesis.says.format(**words))
+    mark = _mark(module, reading, part) if ratio < EXPLAINS else ()
+    return Trial(variant.hypothesis, ratio, variant.hypothesis.says.format(**words), mark=mark)
 
 
-def sensitivity(reading: Reading, given: Mapping[str, Any]) -> float:
-    """How far an output moves when the input is rounded as BF16 does; 0 where that says nothing."""
-    if reading.family in ("embedding", "rotary") or "x" not in given:
-        return 0.0
-    noise = np.random.default_rng(0).uniform(-JITTER, JITTER, given["x"].shape)
-    moved = {**given, "x": (given["x"] * (1 + noise)).astype(np.float32), "memory": None}
+def _mark(module: Module, reading: Reading, part: Part | None = None) -> tuple[float, ...]:
+    output, phase = module.target.output, module.phase
+    if phase is not None:
+        reading = limited(reading, module.reading, phase)
     try:
-        with np.errstate(all="ignore"):
-            off = computed(reading, moved) - computed(reading, given)
+        made = computed(reading, module.target.given).reshape(output.shape)
     except FAILURES:
-        return 0.0
-    squares = (off.astype(np.float64) ** 2).reshape(-1, off.shape[-1]).sum(axis=-1)
-    # Where the softmax is all but hard, a few rows move much, and the rest not at all.
-    middle = np.mean if reading.family == "attention" else np.median
-    found = math.sqrt(float(middle(squares)))
-    return found if math.isfinite(found) else 0.0
+        return ()
+    if part is not None and not part.heads:
+        made = np.where(part.mask, made, module.plain[0])
+    made = made[:, phase.rows] if phase is not None else made
+    noise = (phase.noise if phase else module.noise) / math.sqrt(made.size)
+    return marked(made, noise)
 
 
 def _with(reading: Reading, key: str, value: float) -> Reading:

@@ -123,7 +123,7 @@ def _join(weights: Weights, around: Around, parts: str, how: str) -> dict[str, A
     names, found = parts.split("+"), {}
     axis = 1 if names[0].startswith("experts") else 0
     kinds: tuple[str, ...] = ("", "_bias") if axis else (".weight", ".bias")
-    if names[0].endswith("bias"):
+    if names[0].endswith(("bias", ".weight")):
         kinds = ("",)
     for kind in kinds:
         if f"{names[0]}{kind}" not in weights:
@@ -137,16 +137,41 @@ def _join(weights: Weights, around: Around, parts: str, how: str) -> dict[str, A
             cut = np.split(mixed, len(names))
         elif how == "grouped":
             cut = _by_group(whole, [len(piece) for piece in pieces], around)
+        elif how.startswith("undo-"):
+            count = _blocks(how.removeprefix("undo-"), around)
+            cut = _undone(whole, [len(piece) for piece in pieces], count)
+        elif how == "heads":
+            cut = _done(pieces, _blocks(how, around))
         else:
-            count = int(how)
-            parted = [piece.reshape(count, -1, *piece.shape[1:]) for piece in pieces]
-            mixed = np.concatenate(parted, axis=1).reshape(whole.shape)
-            cut = np.split(mixed, np.cumsum([len(piece) for piece in pieces])[:-1])
+            cut = _done(pieces, int(how))
         for name, piece, old in zip(names, cut, pieces, strict=True):
             if piece.shape != old.shape:
                 raise ValueError("it cannot be taken apart so")
             found[f"{name}{kind}"] = np.moveaxis(piece, 0, axis)
     return found
+
+
+def _blocks(word: str, around: Around) -> int:
+    return int(around.spec["kv_heads"]) if word == "heads" else int(word)
+
+
+def _done(pieces: list[Any], count: int) -> list[Any]:
+    """Blocks of all parts in turn, read as one part after another."""
+    sizes = [len(piece) for piece in pieces]
+    parted = [piece.reshape(count, -1, *piece.shape[1:]) for piece in pieces]
+    mixed = np.concatenate(parted, axis=1).reshape(sum(sizes), *pieces[0].shape[1:])
+    return np.split(mixed, np.cumsum(sizes)[:-1])
+
+
+def _undone(whole: Any, sizes: list[int], count: int) -> list[Any]:
+    """One part after another, read as blocks of all parts in turn."""
+    if any(size % count for size in sizes):
+        raise ValueError("it cannot be taken apart so")
+    blocks = whole.reshape(count, -1, *whole.shape[1:])
+    ends = np.cumsum([size // count for size in sizes])[:-1]
+    cut = np.split(blocks, ends, axis=1)
+    return [np.ascontiguousarray(piece).reshape(size, *whole.shape[1:])
+            for piece, size in zip(cut, sizes, strict=True)]  # fmt: skip
 
 
 def _by_group(whole: Any, sizes: list[int], around: Around) -> list[Any]:

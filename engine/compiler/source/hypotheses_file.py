@@ -16,6 +16,17 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
 Bounds = Annotated[list[StrictInt | StrictFloat], Field(min_length=2, max_length=3)]
 
 
+class SameArithmetic(Strict):
+    """Causes that may be the same arithmetic: the first is told, the other named beside it."""
+
+    first: str = Field(pattern=r"^[a-z][a-z0-9-]*$", description="The cause that is told.")
+    then: list[str] = Field(
+        min_length=1, description="Causes, or hypotheses, that are the same thing by another name."
+    )
+    only: str = Field(default="", description="Only in this phase: decode or prefill.")
+    why: str = Field(description="Why the first one is the better name.")
+
+
 class ReplayHypothesis(Strict):
     """One change under which a module that fails is computed again."""
 
@@ -63,3 +74,6 @@ class HypothesesFile(Strict):
 
     schema_: Literal["modelmedic/hypotheses/1"] = Field(alias="schema", description="The form.")
     hypotheses: list[ReplayHypothesis] = Field(min_length=1, description="In the order of trial.")
+    same: list[SameArithmetic] = Field(
+        default=[], description="Which of two causes is told where both give the same output."
+    )

@@ -13,6 +13,8 @@ MOST_COMPARED = 1 << 34
 LEAST_TOKENS, MOST_CHANNELS = 12, 16_384
 ALIKE = 1e-3
 """Squared distance of two rows, relative to their size, up to which they are the same."""
+SUMMED = 1e-2
+"""The same, of what is left of a sum that was rounded."""
 RANKS = (2, 4, 8, 16, 32)
 
 
@@ -82,6 +84,28 @@ def _vectors(one: Given) -> tuple[Any, Any]:
     return tokens, vectors[first] / np.float32(one.reading.spec.get("scale") or 1)
 
 
+def _added(one: Given) -> Found:
+    """What is added to the rows of tokens is rows, too: those of ranks that do not mask what they
+    do not have, say."""
+    weight = one.reading.weights["own.weight"]
+    tokens, vectors = _vectors(one)
+    if len(tokens) * weight.size > MOST_COMPARED or len(tokens) < 2:
+        return
+    left = vectors - weight[tokens]
+    whole = (left * left).sum(axis=1)
+    some = whole > ALIKE * (vectors * vectors).sum(axis=1)
+    near = (weight * weight).sum(axis=1)[None] - 2 * left @ weight.T
+    rows = np.where(some, near.argmin(axis=1), -1)
+    off = near[np.arange(len(rows)), rows] + whole
+    if not some.any() or (off > SUMMED * whole)[some].any():
+        return
+    changed = weight.copy()
+    changed[tokens] += np.where(rows[:, None] < 0, 0, weight[rows])
+    words = ", ".join(map(str, np.unique(rows[some])[:6]))
+    spec = one.reading.spec | {"summed": True}
+    yield one.reading._replace(spec=spec, weights={"own.weight": changed}), words
+
+
 def _of_module(one: Given) -> Found:
     """The rows of another weight of the model, for each token its own."""
     tokens, vectors = _vectors(one)
@@ -139,6 +163,7 @@ def _channels_lost(origin: Any) -> bool:
 
 EMBEDDING_FINDERS: dict[str, Finder] = {
     "embedding-rows": _finder(_moved), "embedding-ranks": _finder(_lost),
+    "embedding-rows-added": _added,
     "embedding-of-module": _of_module, "embedding-shards": _columns(_shards),
     "embedding-channels": _columns(_mixed), "embedding-channels-lost": _columns(_channels_lost),
 }  # fmt: skip

@@ -24,9 +24,18 @@ SHIFTED = ("its input one position", "its input two positions")
 
 def _part_inputs(one: Given) -> Found:
     for words, x in one.given["inputs"]():
-        if words.startswith(ROWS):
+        if words.startswith((ROWS, *SHIFTED)):
             continue
         for parts in PARTS_OF[one.reading.family]:
+            if not (_is_dispatch(words, parts) or _lacks(one, parts)):
+                yield _of(one, parts, x), f"{' and '.join(parts)} from {words}"
+
+
+def _shifted(one: Given) -> Found:
+    """Other positions of the own input: of what is computed from it, the result may lie there as
+    well, so that nothing tells what went wrong."""
+    for words, x in one.given["inputs"]():
+        for parts in PARTS_OF[one.reading.family] if words.startswith(SHIFTED) else ():
             if not (_is_dispatch(words, parts) or _lacks(one, parts)):
                 yield _of(one, parts, x), f"{' and '.join(parts)} from {words}"
 
@@ -52,4 +61,6 @@ def _of(one: Given, parts: tuple[str, ...], x: Any) -> Reading:
     return one.reading._replace(spec=spec)
 
 
-PART_INPUTS: dict[str, Finder] = {"part-inputs": _part_inputs, "dispatch": _dispatch}
+PART_INPUTS: dict[str, Finder] = {
+    "part-inputs": _part_inputs, "part-inputs-shifted": _shifted, "dispatch": _dispatch,
+}  # fmt: skip

@@ -135,7 +135,7 @@ def _shards(found: Origin, one: Given) -> bool:
 def _other(found: Origin, one: Given) -> bool:
     spec = one.reading.spec
     if (found.rows < 0).any():
-        return False
+        return _not_identity(found, one)
     if spec.get("head_dim"):
         return not (_heads(found, one) or _head_shards(found, one))
     return bool(spec.get("is_fused")) or not _shards(found, one)

@@ -232,8 +232,14 @@ def _figure(one: Given) -> Found:
     )
 
 
+def _of_sums(one: Given) -> Found:
+    """Each rank normalises what it has of a sum, and these are added."""
+    for words, parts in one.given["partial_sums"]():
+        yield one.reading._replace(spec=one.reading.spec | {"sum_parts": parts}), words
+
+
 VECTOR_FINDERS: dict[str, Finder] = {
-    "norm-figure": _figure,
+    "norm-figure": _figure, "norm-of-partial-sums": _of_sums,
     "bias-copied": _of_bias(_copied), "bias-exchanged": _of_bias(_exchanged),
     "bias-of-layers": _of_bias(_layers), "bias-in-heads": _of_bias(_kind("heads")),
     "bias-in-shards": _of_bias(_kind("shards")), "bias-in-channels": _of_bias(_kind("channels")),

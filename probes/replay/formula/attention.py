@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...shared import np
-from .basics import capped, linear, normalise
+from .basics import capped, linear, normalise, reduced
 from .masking import as_found, cached, masked
 from .nodes import at
 from .positions import places
@@ -34,13 +34,15 @@ def attention(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     sines that the run had, where these are not right by themselves."""
     mixed = mixed_heads(spec, weights, given)
     batches, heads, positions, width = mixed.shape
+    if (others := spec.get("other_heads")) is not None:  # only some of them are computed so
+        mixed = np.where(others[0][None, :, None, None], mixed, others[1])
     if order := spec.get("head_order"):
         mixed = mixed[:, list(order)]
     joined = mixed.swapaxes(1, 2).reshape(batches, positions, heads * width)
     if spec.get("heads_unjoined"):  # of a single position there is nothing to move
         end = spec.get("decode_from") or positions
         joined[:, :end] = mixed[:, :, :end].reshape(batches, end, heads * width)
-    return linear(weights, "o", joined)
+    return reduced(spec, weights, "o", joined)
 
 
 def mixed_heads(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:

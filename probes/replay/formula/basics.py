@@ -8,6 +8,7 @@ from typing import Any
 
 from ...shared import np
 from ...tensors.relations import ACTIVATIONS
+from .few_bits import in_format
 from .nodes import at
 from .positions import places
 from .remembered import Remembered
@@ -20,6 +21,24 @@ def linear(weights: Weights, part: str, x: Any, memory: Remembered | None = None
     """x W' + b with the weight and the bias of ``part``."""
     weight = weights[f"{part}.weight"]
     found = x @ weight.T if memory is None else memory.get((x, weight), "", lambda: x @ weight.T)
+    bias = weights.get(f"{part}.bias")
+    return found if bias is None else found + bias
+
+
+def reduced(
+    spec: Spec, weights: Weights, part: str, x: Any, memory: Remembered | None = None
+) -> Any:
+    """As :func:`linear`, of a projection whose ranks each give a part of the sum, which a port may
+    round before they are added (``sum_ranks``, ``sum_format``)."""
+    ranks = int(spec.get("sum_ranks") or 1)
+    if ranks < 2:
+        return linear(weights, part, x, memory)
+    weight = weights[f"{part}.weight"]
+    found = np.float32(0)
+    pairs = zip(np.split(x, ranks, axis=-1), np.split(weight, ranks, axis=1), strict=True)
+    for some, columns in pairs:
+        made = np.ascontiguousarray(some @ columns.T, np.float32)
+        found = found + in_format(in_format(made, "BF16"), str(spec["sum_format"]))
     bias = weights.get(f"{part}.bias")
     return found if bias is None else found + bias
 

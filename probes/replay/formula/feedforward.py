@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...shared import np
-from .basics import Weights, activate, linear
+from .basics import Weights, activate, linear, reduced
 from .nodes import at
 from .remembered import Remembered
 from .rope import Spec
@@ -18,7 +18,8 @@ _GLU = ("act", "act_place", "glu_limit", "glu_product", "glu_sum", "gate_scale",
 
 def mlp(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     """down(act(gate x) * up x), or down(act(up x)) where there is no gate."""
-    return linear(weights, "down", inner(spec, weights, given["x"], given.get("memory")))
+    made = inner(spec, weights, given["x"], given.get("memory"))
+    return reduced(spec, weights, "down", made)
 
 
 def inner(spec: Spec, weights: Weights, x: Any, memory: Remembered | None = None) -> Any:
@@ -169,6 +170,8 @@ def moe(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
         given = _input(spec, "shared", rows)
         more = _shared(spec, weights, given, rows) * np.float32(spec.get("shared_scale", 1))
         found = found + at(spec, "shared", more)
+    if (of := spec.get("shared_gate_of")) is not None:  # the gate multiplies something else
+        found = _gated_otherwise(str(of), spec, weights, rows, found)
     return found.reshape(x.shape)
 
 
@@ -234,6 +237,17 @@ def _shared(spec: Spec, weights: Weights, rows: Any, plain: Any) -> Any:
         gate = linear(weights, "shared_gate", _input(spec, "shared_gate", plain))
         made = made * _gated(spec.get("shared_gate", "sigmoid"), gate)
     return made
+
+
+def _gated_otherwise(of: str, spec: Spec, weights: Weights, rows: Any, routed: Any) -> Any:
+    """The sum of routed experts and the shared one, where the gate of the shared one is also, or
+    only, that of the routed ones."""
+    if "shared_gate.weight" not in weights:
+        raise ValueError("there is no gate")
+    gate = activate("sigmoid", linear(weights, "shared_gate", rows))
+    plain = _shared({**spec, "shared_gate": "one"}, weights, rows, rows)
+    own = routed - plain * gate
+    return own * gate + (plain * gate if of == "sum" else plain)
 
 
 def _gated(how: str, gate: Any) -> Any:

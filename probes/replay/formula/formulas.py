@@ -7,7 +7,7 @@ from typing import Any
 
 from ...shared import np
 from .attention import attention
-from .basics import activate, capped, linear, mix, normalise, rotary
+from .basics import activate, capped, mix, normalise, reduced, rotary
 from .feedforward import mlp, moe
 from .nodes import at
 
@@ -17,7 +17,7 @@ Formula = Callable[[Mapping[str, Any], Mapping[str, Any], Given], Any]
 
 
 def _linear(spec: Mapping[str, Any], weights: Mapping[str, Any], given: Given) -> Any:
-    found = linear(weights, "own", at(spec, "x", given["x"]))
+    found = reduced(spec, weights, "own", at(spec, "x", given["x"]))
     return at(spec, "out", found * np.float32(spec.get("out_scale", 1)))
 
 
@@ -42,6 +42,8 @@ def _scaled(formula: Formula) -> Formula:
 
 
 def _norm(spec: Mapping[str, Any], weights: Mapping[str, Any], x: Any) -> Any:
+    if (parts := spec.get("sum_parts")) is not None:  # of each rank its own
+        return sum(normalise(spec, weights, "own", part) for part in parts)
     found = normalise(spec, weights, "own", x)
     if (factors := spec.get("out_factors")) is None:  # of each token, behind the division
         return found

@@ -16,6 +16,8 @@ def masked(spec: Spec, weights: Mapping[str, Any], logits: Any) -> Any:
     """Shares of the positions: the softmax of ``logits`` (..., rows, columns)."""
     there = _there(spec, logits.shape[-1])
     seen = _seen(spec, logits.shape[-1]) & there
+    if spec.get("sinks_at") == "first":  # they have the place of the first key
+        seen = seen & (np.arange(logits.shape[-1]) > 0)
     use = spec.get("mask_use", "added")
     if use == "multiplied":  # by what should be added
         logits = logits * np.where(seen, 0, HIDDEN).astype(np.float32)

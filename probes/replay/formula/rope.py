@@ -149,6 +149,8 @@ def _turn(spec: Spec, first: Any, second: Any, cos: Any, sin: Any) -> tuple[Any,
     if how == "sines":
         return -second * sin, first * sin
     other = cos, sin
+    if spec.get("rope_table_as") == "each":  # each channel has a frequency of its own
+        (cos, sin), other = _each(spec, cos, sin)
     if spec.get("rope_table_as") == "other":  # the table lies as the other layout has it
         (cos, sin), other = _crossed(spec, cos, sin)
     return first * cos - second * sin, second * other[0] + first * other[1]
@@ -161,6 +163,18 @@ _SIGNS = {
     "second-sine-negative": (1, 1, 1, -1),
 }  # fmt: skip
 """Products of halves and table that are lost or have another sign."""
+
+
+def _each(spec: Spec, cos: Any, sin: Any) -> Any:
+    """As :func:`_crossed`, where frequencies go over all channels and not over pairs of them."""
+    width = 2 * cos.shape[-1]
+    rates = float(spec["theta"]) ** -(np.arange(width) / width)
+    angle = np.arange(cos.shape[-2], dtype=np.float64)[:, None] * rates
+    whole = [np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)]
+    if spec.get("rope_layout") == "interleaved":
+        return [part[..., ::2] for part in whole], [part[..., 1::2] for part in whole]
+    half = cos.shape[-1]
+    return [part[..., :half] for part in whole], [part[..., half:] for part in whole]
 
 
 def _crossed(spec: Spec, cos: Any, sin: Any) -> Any:

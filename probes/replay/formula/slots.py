@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...shared import np
-from ...weights.number_formats import through
+from .few_bits import in_format
 
 
 def slots(how: str, part: Any, start: int, step: float = 0) -> Any:
@@ -49,7 +49,7 @@ def _moved(part: Any, word: str) -> Any:
 
 
 def _rounded(part: Any, word: str) -> Any:
-    return through(np.ascontiguousarray(part), word)
+    return in_format(in_format(part, "BF16"), word)
 
 
 def _whole_numbers(part: Any, word: str) -> Any:

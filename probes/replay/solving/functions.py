@@ -6,10 +6,12 @@ from typing import Any
 
 from ...shared import np
 from ..formula.basics import activate, capped, normalise
+from ..formula.few_bits import in_format
 from ..formula.masking import seen_as_it_should
 from .values import Found, Value
 
 TINY = 1e-12
+BLOCK = 32
 
 
 def normed(value: Value) -> Found:
@@ -77,13 +79,20 @@ def rounded(value: Value) -> Found:
         kinds: dict[str, Any] = {"": None, " of each token": (-1,)}
         if x.ndim > 2:
             kinds[" of each head"] = (-2, -1)
+        if x.ndim > 1:
+            kinds[" of each channel"] = (-2,)
         for words, axis in kinds.items():
             step = np.abs(x).max(axis=axis, keepdims=axis is not None) / most + TINY
             yield f"rounded to {bits} bits{words}", np.rint(x / step) * step
-    for digits, words in ((3, "FP8 (E4M3)"), (2, "FP8 (E5M2)"), (1, "FP4")):
-        fraction, power = np.frexp(x)
-        yield f"rounded to {words}", np.ldexp(np.rint(fraction * 2 ** (digits + 1))
-                                              / 2 ** (digits + 1), power)  # fmt: skip
+        if x.shape[-1] % BLOCK == 0 and x.shape[-1] > BLOCK:
+            cut = x.reshape(*x.shape[:-1], -1, BLOCK)
+            step = np.abs(cut).max(axis=-1, keepdims=True) / most + TINY
+            yield f"rounded to {bits} bits in blocks of {BLOCK}", (
+                np.rint(cut / step) * step).reshape(x.shape)  # fmt: skip
+    for name, words in (("F8_E4M3", "FP8 (E4M3)"), ("F8_E5M2", "FP8 (E5M2)")):
+        yield f"rounded to {words}", in_format(in_format(x, "BF16"), name)
+    fraction, power = np.frexp(x)
+    yield "rounded to FP4", np.ldexp(np.rint(fraction * 4) / 4, power)
 
 
 def shares_of_one(value: Value) -> Found:

@@ -44,6 +44,8 @@ def traced(reading: Reading, given: Mapping[str, Any], around: Around, run: Comp
         values[node] = value
         return value
 
+    if (x := given.get("x")) is not None and x.ndim > 2:
+        reading = reading._replace(spec=reading.spec | {"tokens": x.shape[:-1]})
     spec = reading.spec | {"edit": keep}
     if reading.family == "attention" and spec.get("decode_from"):
         spec |= {"cached": "edited", "cached_of": "past"}

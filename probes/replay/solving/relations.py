@@ -11,7 +11,7 @@ from typing import Any
 
 from ...shared import np
 from ..formula.basics import activate
-from . import functions, rotations
+from . import functions, positions, rotations
 from .values import Found, Relation, Value
 
 MOST_PAGES = 5
@@ -117,6 +117,17 @@ def _one(count: int) -> Iterator[tuple[str, Any]]:
             yield f"the first of {parts} parts for all", own % size
             yield f"the last of {parts} parts for all", own % size + count - size
             yield f"the first of each {size} for all of them", own // size * size
+
+
+def _folds(count: int) -> Iterator[tuple[str, Any]]:
+    """Parts that hold the numbers of another one."""
+    own = np.arange(count)
+    for parts in (2, 4, 8):
+        if count % parts == 0 and count > parts:
+            size = count // parts
+            yield f"the first of {parts} parts for all", own % size
+            yield f"the last of {parts} parts for all", own % size + count - size
+            yield f"each of {parts} parts twice", own // (2 * size) * 2 * size + own % size
 
 
 def _turned_by_blocks(letter: str) -> Relation:
@@ -274,7 +285,8 @@ RELATIONS: dict[str, Relation] = {
     "own-norm": functions.by_own_norm, "own-cap": functions.capped_again, "added-one": _plus_one,
     "flat-transposed": _flat_transposed, "sum-one": functions.shares_of_one,
     "softmaxed": functions.softmaxed, "softmax-rows": functions.over_rows,
-    "pages-p": _taken("p", _pages),
+    "pages-p": _taken("p", _pages), "stale": positions.stale, "plus-p": positions.summed,
+    "blocks-p": positions.in_blocks, "grid": positions.on_grid, "inner-c": positions.inner_orders,
     "log-softmax": functions.log_softmax, "back": rotations.turned_back,
     "places": rotations.moved_places,
     "retwist": rotations.twisted,
@@ -282,6 +294,7 @@ RELATIONS: dict[str, Relation] = {
        for letter in "bpkhcre"},
     **{f"ordered-{letter}": _taken(letter, _orders) for letter in "bpkhcre"},
     **{f"shards-{letter}": _taken(letter, _shards) for letter in "pkhcre"},
+    **{f"fold-{letter}": _taken(letter, _folds) for letter in "hcre"},
     **{f"one-{letter}": _taken(letter, _one) for letter in "bpkhcre"},
     **{f"mean-{letter}": _along(letter, lambda x, at: iter([
         ("the mean of all", np.broadcast_to(x.mean(axis=at, keepdims=True), x.shape).copy())]))

@@ -70,5 +70,16 @@ def twisted(value: Value) -> Found:
     yield "turned the other way", _turned(value, straight, cos, -sin)
     yield "cosines and sines exchanged", _turned(value, straight, sin, cos)
     yield "frequencies reversed", _turned(value, straight, cos[..., ::-1], sin[..., ::-1])
+    rows, heads, places, width = value.array.shape
+    if 2 * cos.shape[-1] == width and value.spec.get("rope_layout") != "interleaved":
+        whole = straight.swapaxes(1, 2).reshape(rows, 1, places, heads * width)
+        both = [np.concatenate((part, part), axis=-1) for part in (cos, sin)]
+        wide = [np.tile(part, (*[1] * (part.ndim - 1), heads)) for part in both]
+        half = heads * width // 2
+        first, second = whole[..., :half], whole[..., half:]
+        low = first * wide[0][..., :half] - second * wide[1][..., :half]
+        high = second * wide[0][..., half:] + first * wide[1][..., half:]
+        joined = np.concatenate((low, high), axis=-1).reshape(rows, places, heads, width)
+        yield "turned with halves of all heads together", joined.swapaxes(1, 2)
     yield "without sines", _turned(value, straight, cos, sin * 0)
     yield "without cosines", _turned(value, straight, cos * 0, sin)

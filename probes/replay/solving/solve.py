@@ -32,7 +32,9 @@ EXPLAINS_LITTLE = 1.3
 """Of a module with less than ``LITTLE`` to explain."""
 TOWARDS, SOME = 0.2, 0.02
 """Cosine of the change of an output with what is wrong with it, from which parts are tried."""
-MOST_PARTLY = 24
+TOGETHER, MOST_GROUPS, MOST_JOINED = 0.25, 12, 6
+"""Cosine from which on a change may be a part of one of several values, and how many are joined."""
+MOST_PARTLY, MOST_OF_KIND, MOST_LOST = 36, 4, 16
 MOST_SOLVED = 48
 SAME = 0.2
 """Distance of outputs, relative to the noise, up to which they are the same."""
@@ -44,9 +46,8 @@ NEAR = 30.0
 """R from which on a relation is not looked at more closely."""
 TRIMMED = 0.2
 MUCH = 4.0
-ALONE = frozenset({"dropped", "negated", "factor", "normed", "own-norm", "back", "rounded",
-                   "retwist", "places"})  # fmt: skip
-"""Relations that need no other position: what is stored last may be concerned alone."""
+OTHERS = frozenset({"moved-p", "ordered-p", "shards-p", "pages-p", "mean-p"})
+"""Relations that need other positions: what is stored last is not concerned alone."""
 MOST_FITTED = 32
 """Places along an axis that are fitted one by one."""
 Mask = Callable[[Value], Any]
@@ -77,6 +78,11 @@ class Tried(NamedTuple):
     ratio: float
 
 
+def noise_of(module: Any) -> float:
+    """The noise of a module, in the phase in which it fails."""
+    return float(module.phase.noise if module.phase else module.noise)
+
+
 def _goes(tried: Tried) -> float:
     """How far it goes the way of the target; of what is lost also the other way, as there may be
     too much of it."""
@@ -92,6 +98,17 @@ def _is_plain(tried: Tried) -> bool:
     return tried.relation == "dropped" and tried.of == "all"
 
 
+def _of_many_kinds(partly: list[Tried]) -> list[Tried]:
+    """The first ones of each relation: many of one kind do much the same."""
+    kinds: dict[str, int] = {}
+    kept = []
+    for each in partly:
+        kinds[each.relation] = kinds.get(each.relation, 0) + 1
+        if kinds[each.relation] <= (MOST_LOST if _is_loss(each) else MOST_OF_KIND):
+            kept.append(each)
+    return kept[:MOST_PARTLY]
+
+
 class Solver:
     """One failing module: what it should give, what it gives, and how exact it would be."""
 
@@ -99,7 +116,7 @@ class Solver:
         self._module, self._run = module, run
         self._given = module.target.given
         self._rows = module.phase.rows if module.phase else slice(None)
-        self._noise = module.phase.noise if module.phase else module.noise
+        self._noise = noise_of(module)
         self._graph: Graph = traced(module.reading, self._given, around, run)
         self._output = self._cut(module.target.output)
         self._off = self._output - self._cut(run(module.reading, self._given))
@@ -137,15 +154,39 @@ class Solver:
 
     def _every(self) -> Iterator[Solved]:
         """Those of whole values first."""
-        partly = []
+        partly, others = [], []
         for tried in self._whole():
             if tried.ratio < self._explains:
                 yield from self._told(tried, None, "")
-            elif tried.row.where and _goes(tried) > (SOME if _is_plain(tried) else TOWARDS):
+                continue
+            if tried.towards > TOGETHER and not tried.of:
+                others.append(tried)
+            if tried.row.where and _goes(tried) > (SOME if _is_plain(tried) else TOWARDS):
                 partly.append(tried)
         partly.sort(key=lambda each: (not _is_plain(each), -_goes(each)))
-        for tried in partly[:MOST_PARTLY]:
+        yield from self._together(others)
+        for tried in _of_many_kinds(partly):
             yield from self._in_parts(tried)
+
+    def _together(self, others: list[Tried]) -> Iterator[Solved]:
+        """The same relation of several values or weights at once: each goes some of the way."""
+        groups: dict[tuple[str, str], dict[tuple[str, ...], Tried]] = {}
+        for each in others:
+            groups.setdefault((each.relation, each.words), {}).setdefault(each.nodes, each)
+        wide = [sorted(group.values(), key=lambda one: -one.towards)
+                for group in groups.values() if len(group) > 1]  # fmt: skip
+        wide.sort(key=lambda group: -sum(one.towards for one in group[:2]))
+        for group in wide[:MOST_GROUPS]:
+            best = group[0]
+            for other in group[1:MOST_JOINED]:
+                if set(other.nodes) & set(best.nodes):
+                    continue
+                nodes = (*best.nodes, *other.nodes)
+                more = self._tried(best.row, nodes, best.relation, best.words, "")
+                if more.ratio < self._explains:
+                    yield from self._told(more, None, "")
+                    break
+                best = more if more.towards > best.towards else best
 
     def _whole(self) -> Iterator[Tried]:
         for row in rows_of(self._graph.reading.family):
@@ -166,7 +207,7 @@ class Solver:
         phase = self._module.phase
         if phase is None or phase.name != "decode":
             return ()
-        return STRETCHES if relation in ALONE else CACHED
+        return CACHED if relation in OTHERS else STRETCHES
 
     def _tried(self, row: Row, nodes: tuple[str, ...], relation: str, words: str, of: str,
                mask: Mask | None = None) -> Tried:  # fmt: skip

@@ -16,6 +16,8 @@ SETS = {
     "sixth": ("sixth", "sixth_cache", "sixth_weights", "sixth_ends"),
     "seventh": ("seventh", "seventh_attention", "seventh_cache", "seventh_ends", "seventh_experts",
                 "seventh_heads", "seventh_norms"),
+    "eighth": ("eighth", "eighth_attention", "eighth_block", "eighth_cache", "eighth_ends",
+               "eighth_experts", "eighth_rotary"),
 }  # fmt: skip
 
 

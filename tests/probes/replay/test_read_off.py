@@ -9,9 +9,9 @@ from modelmedic.probes.replay.finding.functions_read import Bumps
 from modelmedic.probes.replay.finding.given import Given
 from modelmedic.probes.replay.finding.registry import FINDERS
 from modelmedic.probes.replay.formula.formulas import FORMULAS
+from modelmedic.probes.replay.modules import Module, Sides, late_noise, sure
 from modelmedic.probes.replay.solving.fitting import fitted
 from modelmedic.probes.replay.spec import Reading
-from modelmedic.probes.replay.trials import Module, Sides, late_noise, sure
 
 from .test_solving import at, causes, found, part
 from .test_trials import ALL, ATTENTION, CHANNELS, EXPERTS, MLP, MOE, PARTS, PROMPT, WIDTH

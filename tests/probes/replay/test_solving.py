@@ -6,11 +6,12 @@ import pytest
 
 from modelmedic.probes.replay import trials
 from modelmedic.probes.replay.formula.formulas import FORMULAS
+from modelmedic.probes.replay.modules import Module, Sides
 from modelmedic.probes.replay.phases import failing_phase
 from modelmedic.probes.replay.solving.relations import RELATIONS
 from modelmedic.probes.replay.solving.table import rows
 from modelmedic.probes.replay.spec import Reading
-from modelmedic.probes.replay.trials import Module, Sides, try_all
+from modelmedic.probes.replay.trials import try_all
 from modelmedic.probes.replay.weight_orders import Around
 
 from .test_trials import ALL, ATTENTION, EXPERTS, MLP, MOE, OWN, PARTS, PROMPT, WIDTH

@@ -4,10 +4,11 @@ import pytest
 
 from modelmedic.probes.replay.emission import rival_of, shown
 from modelmedic.probes.replay.formula.formulas import FORMULAS
+from modelmedic.probes.replay.modules import Module, Sides
 from modelmedic.probes.replay.phases import failing_phase
 from modelmedic.probes.replay.replaying import Replayed
 from modelmedic.probes.replay.spec import Reading
-from modelmedic.probes.replay.trials import Module, Sides, try_all
+from modelmedic.probes.replay.trials import try_all
 from modelmedic.probes.replay.weight_orders import Around
 
 np = pytest.importorskip("numpy")

@@ -1,0 +1,252 @@
+"""A module of the target, and how far it is from what it should compute under a reading.
+
+R of a module alone = ||target - f(input of target)|| / ||ref_bf16 - f(input of ref_bf16)||, where f
+computes in float32 with the weights of the reference. What went wrong before the module is in its
+input, and so does not count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ..shared import np
+from .failing_parts import Part
+from .formula.feedforward import route
+from .formula.formulas import FORMULAS
+from .hypotheses import Hypothesis
+from .phases import Phase, error_within, limited
+from .spec import Reading
+
+FLOOR = 5e-4
+"""Least noise that is allowed for, relative to the output: a copy has none."""
+ROUTED_AGAIN, UNSURE, MOST_UNSURE = 6, 2.0**-5, 0.6
+"""How often a router is tried with rounded inputs, how far these are off, and the share of rows
+that may be routed otherwise then, at most."""
+EXPLAINS = 1.8
+"""As in the rules: R from which on a hypothesis explains nothing."""
+FAILURES = (ValueError, IndexError, KeyError, ArithmeticError, TypeError)
+NEAR = 30.0
+"""R from which on a hypothesis is not looked at more closely."""
+MOST_SENSITIVE = 50.0
+JITTER = 2.0**-8
+ROUNDED_TWICE = 1.4
+"""How much larger the rounding of a table is that is rounded once more."""
+MARKS, ALIKE = 256, 0.5
+"""Numbers of an output that are compared, and how far they may be off, in units of the noise."""
+COPIED = 2.0**-10
+"""What rounding to BF16 does to numbers that were multiplied, relative to them."""
+
+
+class Sides(NamedTuple):
+    """What goes into a module and comes out of it in one run."""
+
+    given: Mapping[str, Any]
+    output: Any
+
+
+class Trial(NamedTuple):
+    """R of a module under a hypothesis, in the words of its entry. It is ``limited`` if it explains
+    the module only where it is about a single phase; ``source`` is the module whose output it takes
+    for its input."""
+
+    hypothesis: Hypothesis
+    r_ratio: float
+    says: str
+    limited: bool = False
+    source: str = ""
+    mark: tuple[float, ...] = ()
+    """Some numbers of the output under it, in units of its noise: what two of the same output
+    have in common."""
+
+
+class Module(NamedTuple):
+    """A module whose formula reproduces the reference. ``noise`` is the error of the low-precision
+    reference, ``usual`` how far its output moves when its input is rounded, ``whole`` the norm of
+    that output."""
+
+    name: str
+    reading: Reading
+    target: Sides
+    noise: float
+    usual: float = 0.0
+    whole: float = 0.0
+    phase: Phase | None = None
+    late: float = 0.0
+    prompt: Phase | None = None
+    rounding: Any = None
+    parts: tuple[Part, ...] = ()
+    plain: Any = None
+    terms: tuple[str, list[Any]] | None = None
+
+    def ratio(self, reading: Reading) -> float:
+        """R under another reading; infinite where it cannot be computed. Where few positions may be
+        routed otherwise, the larger one of R of all and of those that are decoded (``late``)."""
+
+        def measure() -> float:
+            made = computed(reading, self.target.given)
+            rows = sure(reading, self.target)
+            found = off(made, self.target.output, rows) / self.noise
+            if not self.late:
+                return found
+            return max(found, off_late(made, self.target.output, reading, rows) / self.late)
+
+        return self._tried(measure)
+
+    def within(self, reading: Reading) -> float:
+        """As :meth:`ratio`, of the phase in which the module fails."""
+        phase = self.phase
+        if phase is None:
+            return math.inf
+        one = limited(reading, self.reading, phase)
+        return self._tried(lambda: error_within(
+            computed(one, self.target.given), self.target.output, phase))  # fmt: skip
+
+    def partly(self, reading: Reading, part: Part) -> float:
+        """As :meth:`ratio`, if the module is as it should be but for a part, in the phase in which
+        it fails."""
+        if self.phase is not None:
+            reading = limited(reading, self.reading, self.phase)
+        noise = self.phase.noise if self.phase else self.noise
+        rows = self.phase.rows if self.phase else slice(None)
+
+        def measure() -> float:
+            output = self.target.output
+            if part.heads:
+                spec = reading.spec | {"other_heads": (part.mask, self.plain[1])}
+                made = computed(reading._replace(spec=spec), self.target.given)
+                return off(made.reshape(output.shape)[:, rows], output[:, rows]) / noise
+            made = computed(reading, self.target.given).reshape(output.shape)
+            whole = np.where(part.mask, made, self.plain[0])[:, rows] - output[:, rows]
+            squares = whole.astype(np.float64) ** 2
+            here = np.broadcast_to(part.mask, output.shape)[:, rows]
+            share = math.sqrt(float(here.mean()))
+            inside = math.sqrt(float(squares[here].sum())) / max(share, 1e-6)
+            return max(math.sqrt(float(squares.sum())), inside) / noise
+
+        return self._tried(measure)
+
+    def _tried(self, measure: Callable[[], float]) -> float:
+        try:
+            with np.errstate(all="ignore"):
+                found = measure()
+        except FAILURES:
+            return math.inf
+        return found if math.isfinite(found) else math.inf
+
+    def alone(self) -> float:
+        """R of the module as it should be. Where an earlier mistake makes what goes into it larger,
+        its rounding is larger too."""
+        return self.ratio(self.reading) / self.more(self.reading)
+
+    def more(self, reading: Reading) -> float:
+        """By how much a reading makes more of rounding than the low-precision reference: of that
+        of its input, and of that of its output, which grows with it."""
+        if reading.family in ("embedding", "logits"):  # some only copy, which rounds nothing
+            more = COPIED * (2 if reading.spec.get("summed") else 1)
+            return max(1.0, more * size(self.target) / self.noise)
+        if reading.family == "rotary" and reading.spec is not self.reading.spec:
+            return ROUNDED_TWICE
+        if not self.usual or not self.whole:
+            return 1.0
+        found = sensitivity(reading, self.target.given) / self.usual
+        larger = size(self.target) / self.whole
+        return min(MOST_SENSITIVE, max(1.0, found, larger))
+
+
+def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
+    """What a module computes under a reading."""
+    if (other := reading.spec.get("other_input")) is not None:
+        given = {**given, "x": other, "memory": None}
+    return FORMULAS[reading.family](reading.spec, reading.weights, given)
+
+
+def error(reading: Reading, sides: Sides) -> float:
+    """Norm of what a run has more or less than the formula."""
+    return off(computed(reading, sides.given), sides.output, sure(reading, sides))
+
+
+def off(made: Any, output: Any, rows: Any = None) -> float:
+    """Norm of what an output has more or less than what was computed, as if of all rows where only
+    some count."""
+    left = (made.reshape(output.shape) - output).astype(np.float64)
+    squares = (left * left).reshape(-1, left.shape[-1]).sum(axis=-1)
+    if rows is None:
+        return float(np.sqrt(squares.sum()))
+    return float(np.sqrt(squares[rows].mean() * len(squares)))
+
+
+def off_late(made: Any, output: Any, reading: Reading, rows: Any = None) -> float:
+    """As :func:`off`, of the decoded positions alone, which are too few to count among all."""
+    start = int(reading.spec["decode_from"])
+    late = None if rows is None else rows.reshape(output.shape[:-1])[:, start:].ravel()
+    if late is not None and not late.any():
+        late = None
+    return off(made.reshape(output.shape)[:, start:], output[:, start:], late)
+
+
+def late_noise(reading: Reading, sides: Sides) -> float:
+    """The noise of decoded positions of a mixture of experts; 0 where there are none."""
+    start = reading.spec.get("decode_from")
+    if reading.family != "moe" or not start or sides.output.ndim < 3:
+        return 0.0
+    if sides.output.shape[1] <= start:
+        return 0.0
+    rows = sure(reading, sides)
+    found = off_late(computed(reading, sides.given), sides.output, reading, rows)
+    return max(found, FLOOR * off_late(np.zeros_like(sides.output), sides.output, reading))
+
+
+def sure(reading: Reading, sides: Sides) -> Any | None:
+    """The rows that a mixture of experts routes the same if its scores are rounded otherwise; None
+    for all, of other modules."""
+    if reading.family != "moe" or "shares_given" in reading.spec:
+        return None
+    rows = sides.given["x"].reshape(-1, sides.given["x"].shape[-1])
+    random = np.random.default_rng(0)
+    chosen = np.sort(route(reading.spec, reading.weights, rows)[0], axis=1)
+    same = np.ones(len(rows), bool)
+    for _ in range(ROUTED_AGAIN):
+        noise = 1 + random.uniform(-UNSURE, UNSURE, rows.shape).astype(np.float32)
+        other = route(reading.spec, reading.weights, rows * noise)[0]
+        same &= (np.sort(other, axis=1) == chosen).all(axis=1)
+    return same if same.mean() > 1 - MOST_UNSURE else np.ones(len(rows), bool)
+
+
+def size(sides: Sides) -> float:
+    """Norm of an output."""
+    return float(np.linalg.norm(sides.output.astype(np.float64)))
+
+
+def marked(made: Any, noise: float) -> tuple[float, ...]:
+    """Some numbers of an output, in units of the noise of each."""
+    flat = made.ravel()
+    some = flat[:: max(1, flat.size // MARKS)] / max(noise, 1e-30)
+    return tuple(float(each) for each in some)
+
+
+def alike(one: Trial, other: Trial) -> bool:
+    """Whether both give the same output, as far as rounding would tell them apart."""
+    if not one.mark or len(one.mark) != len(other.mark):
+        return False
+    off = np.subtract(one.mark, other.mark)
+    return bool(np.sqrt((off * off).mean()) < ALIKE)
+
+
+def sensitivity(reading: Reading, given: Mapping[str, Any]) -> float:
+    """How far an output moves when the input is rounded as BF16 does; 0 where that says nothing."""
+    if reading.family in ("embedding", "rotary") or "x" not in given:
+        return 0.0
+    noise = np.random.default_rng(0).uniform(-JITTER, JITTER, given["x"].shape)
+    moved = {**given, "x": (given["x"] * (1 + noise)).astype(np.float32), "memory": None}
+    try:
+        with np.errstate(all="ignore"):
+            off = computed(reading, moved) - computed(reading, given)
+    except FAILURES:
+        return 0.0
+    squares = (off.astype(np.float64) ** 2).reshape(-1, off.shape[-1]).sum(axis=-1)
+    # Where the softmax is all but hard, a few rows move much, and the rest not at all.
+    middle = np.mean if reading.family == "attention" else np.median
+    found = math.sqrt(float(middle(squares)))
+    return found if math.isfinite(found) else 0.0

@@ -1,0 +1,93 @@
+"""What parts of a sum are concerned by a mistake: heads, ranks of inner channels, experts.
+
+The output of a module is a sum over such parts. What a hypothesis does to each of them is laid over
+what is wrong with the output, so that least squares tell in which of them it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..shared import np
+from .finding.parts import factors_of_parts
+from .formula.attention import mixed_heads
+from .formula.feedforward import expert_output, inner, routed
+from .spec import Reading
+
+RANKS = 8
+MOST_PARTS = 64
+MOST_NUMBERS = 1 << 24
+TOWARDS = 0.25
+"""Cosine of what a hypothesis changes in a part with what is wrong, from which it is looked at."""
+WHOLE, NONE = 0.7, 0.3
+"""Share of its change from which a part is concerned, and up to which it is not."""
+
+
+class Shares(NamedTuple):
+    """What is left of what is wrong if a hypothesis holds in some parts, and in which."""
+
+    left: Any
+    words: str
+
+
+def _cut(values: Any, weight: Any, count: int) -> Iterator[Any]:
+    pairs = zip(np.split(values, count, axis=-1), np.split(weight, count, axis=1), strict=True)
+    for some, columns in pairs:
+        yield some @ columns.T
+
+
+def terms(reading: Reading, given: Mapping[str, Any]) -> tuple[str, list[Any]] | None:
+    """What the parts of a module each add to its output, and what they are."""
+    spec, weights, x = reading.spec, reading.weights, given["x"]
+    if spec.get("out_scale", 1) != 1 or x.ndim != 3:
+        return None
+    if reading.family == "attention":
+        mixed = mixed_heads(spec, weights, given)
+        values = mixed.swapaxes(1, 2).reshape(*x.shape[:2], -1)
+        return "heads", list(_cut(values, weights["o.weight"], mixed.shape[1]))
+    if reading.family == "mlp":
+        values = inner(spec, weights, x)
+        weight = weights["down.weight"]
+        return None if values.shape[-1] % RANKS else (
+            f"{RANKS} parts of the inner channels", list(_cut(values, weight, RANKS)))  # fmt: skip
+    if reading.family == "linear":
+        weight = weights["own.weight"]
+        return None if x.shape[-1] % RANKS else (
+            f"{RANKS} parts of the input channels", list(_cut(x, weight, RANKS)))  # fmt: skip
+    return _of_experts(reading, given) if reading.family == "moe" else None
+
+
+def _of_experts(reading: Reading, given: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    spec, weights, x = reading.spec, reading.weights, given["x"]
+    rows = x.reshape(-1, x.shape[-1])
+    count = len(weights["experts.down"])
+    if count > MOST_PARTS or count * rows.size > MOST_NUMBERS:
+        raise ValueError("there are too many experts")
+    found, memory = [np.zeros_like(rows) for _ in range(count)], given.get("memory")
+    for expert, row, share in routed(spec, weights, rows):
+        found[expert][row] += expert_output(spec, weights, expert, rows, row, memory) * share
+    return "experts", [each.reshape(x.shape) for each in found]
+
+
+def shared(plain: list[Any], made: list[Any], name: str, off: Any, rows: slice) -> Shares | None:
+    """In which parts a hypothesis holds, of which ``made`` is what parts add under it and ``plain``
+    what they should; None where it is all of them, or none."""
+    if not 1 < len(plain) <= MOST_PARTS or len(plain) * off.size > MOST_NUMBERS:
+        return None
+    width = off.shape[-1]
+    change = [(new - old)[:, rows].reshape(-1, width)
+              for new, old in zip(made, plain, strict=True)]  # fmt: skip
+    there = [at for at, each in enumerate(change) if each.any()]
+    wrong = off[:, rows].reshape(-1, width)
+    size = float(np.linalg.norm(wrong)) or 1.0
+    towards = [float((each * wrong).sum()) / (size * (float(np.linalg.norm(each)) or 1.0))
+               for each in change]  # fmt: skip
+    if len(there) < 2 or max(towards) < TOWARDS:
+        return None
+    found = factors_of_parts([change[at] for at in there], wrong)
+    kept = [at for at, share in zip(there, found, strict=True) if share > WHOLE]
+    if not kept or len(kept) == len(there) or ((found > NONE) & (found < WHOLE)).any():
+        return None
+    left = wrong - sum(change[at] for at in kept)
+    return Shares(left, f"of {name} {', '.join(map(str, kept[:8]))} only")
