@@ -10,7 +10,7 @@ from ....engine.diagnosis.report import Diagnosis
 from ....facts.lazy_pattern import lazy
 from ....facts.records import NamedTuple
 from ..layout import Line, balanced, is_arguments, is_setting, prompt, quoted
-from .placeholders import in_words, replacements
+from .placeholders import REPLACE, in_words, replacements
 from .statements import statements
 from .words import brief, first_sentence
 
@@ -84,11 +84,13 @@ def action_lines(
         return
     first, own = actions[0], actions[1:]
     yield Line(brief(in_words(first["do"]), ACTION), 2, mark=mark)
-    if command := first.get("command"):
+    command = first.get("command", "")
+    if command:
         yield shell_command(command)
-        told = f"{first['do']} {where}"
-        if where is not None and _OPEN.search(command) and (put := replacements(command, told)):
-            yield Line(put, 2, mark="Replace: ")
+    told = f"{first['do']} {where}"
+    if where is not None and _OPEN.search(f"{command} {told}"):
+        put = replacements(command, told)
+        yield from [Line(put, 2, mark=REPLACE)] * bool(put)
     if first.get("verify"):
         if checked:
             yield Line(

@@ -8,7 +8,7 @@ from ....engine.diagnosis.report import NextStep
 from ..layout import Line
 from ..view import ReportView
 from .commands import shell_command
-from .placeholders import replacements
+from .placeholders import REPLACE, replacements
 from .words import brief
 
 MAX_CAUSES = 3
@@ -30,7 +30,7 @@ def step_command(step: NextStep) -> Iterator[Line]:
     """The command of a step, and what to put into it."""
     yield shell_command(step.command)
     if replaced := replacements(step.command, step.text):
-        yield Line(replaced, 2, mark="Replace: ")
+        yield Line(replaced, 2, mark=REPLACE)
 
 
 def is_open(view: ReportView) -> bool:

@@ -5,10 +5,10 @@ What is wrong, why, where, what to do, what was ruled out; the derivations stand
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from ....engine.diagnosis.report import SEVERITIES, Diagnosis, NextStep, Report
-from ....facts.lazy_pattern import lazy
+from ....engine.diagnosis.report import SEVERITIES, Diagnosis, Report
 from ..formats.text import overlay_lines, problem_lines, severity_style
 from ..layout import Line, counted
 from ..safe_text import one_line
@@ -24,11 +24,12 @@ from .commands import (
     command_lines,
     corrected,
 )
-from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, step_command
-from .placeholders import glossary_lines
+from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, is_open
+from .placeholders import REPLACE, glossary_lines
 from .unproven import without_cause
 from .words import (
     brief,
+    detailed,
     effects,
     known_from,
     listed,
@@ -42,6 +43,8 @@ from .words import (
 )
 
 MAX_REASONS = 2
+LONG = 160
+"""Characters of a reason that needs no other one."""
 MAX_PROBLEMS = 3
 MAX_COMMAND = 160
 """Characters of a command that is given once more, below the verdict."""
@@ -51,7 +54,6 @@ TO_DECIDE = "; the step below tells"
 """Stands behind the confidence of a cause whose first step is to find out."""
 CONFLICT = "Not settled: other facts speak against it (`-v` says which); decide first."
 SAME = "Seen in the same facts as one above: settle that one, then look again."
-_PLACEHOLDER = lazy(r"(?<!\$)\b[A-Z][A-Z_]+\b")
 _BEGUN = ""
 """Stands among what was said for the first thing to do."""
 
@@ -62,7 +64,7 @@ def verdict_lines(report: Report, command: str = "") -> Iterator[Line]:
     view = view_of(report)
     most, later = MAX_LINES, MAX_LINES if len(view.causes) < 3 else 3
     told: list[str] = []
-    for line in verdict_parts(view):
+    for line in _replaced_once(verdict_parts(view, command)):
         told += [] if line.keep else [line.mark + line.text]
         if line.keep and line.style == "command":
             yield from command_lines(line, most)
@@ -73,7 +75,20 @@ def verdict_lines(report: Report, command: str = "") -> Iterator[Line]:
     yield from _close(view, command)
 
 
-def verdict_parts(view: ReportView) -> Iterator[Line]:
+def _replaced_once(lines: Iterator[Line]) -> Iterator[Line]:
+    """What stands for the same in the commands of several causes is told once."""
+    told: set[str] = set()
+    for line in lines:
+        if line.mark != REPLACE:
+            yield line
+            continue
+        fresh = [part for part in line.text.split("; ") if part not in told]
+        told.update(fresh)
+        if fresh:
+            yield line._replace(text="; ".join(fresh))
+
+
+def verdict_parts(view: ReportView, command: str = "") -> Iterator[Line]:
     """The verdict in the words that all formats for people share; commands are whole."""
     report, causes = view.report, view.causes
     if view.port:
@@ -88,7 +103,7 @@ def verdict_parts(view: ReportView) -> Iterator[Line]:
     for number, cause in enumerate(causes[:MAX_CAUSES]):
         if number or len(causes) > 1:
             yield Line()
-        yield from _cause(cause, view, number if len(causes) > 1 else None, said)
+        yield from _cause(cause, view, number if len(causes) > 1 else None, said, command)
     yield from titles("Also: ", causes[MAX_CAUSES:])
     if causes:
         if view.port:
@@ -102,18 +117,21 @@ def verdict_parts(view: ReportView) -> Iterator[Line]:
     yield from _rest(view)
 
 
-def _cause(d: Diagnosis, view: ReportView, number: int | None, said: set[str]) -> Iterator[Line]:
+def _cause(
+    d: Diagnosis, view: ReportView, number: int | None, said: set[str], given: str
+) -> Iterator[Line]:
     """A cause; ``number`` is its place among several. What those before have ``said`` is not said
-    again: findings of one message have its meaning and its fix in common."""
+    again: findings of one message have its meaning and its fix in common. ``given`` is the command
+    that gave the report."""
     alone = number is None
     is_open = not number and d.kind == "symptom" and bool(view.leads) and _undecided(view)
     sure = _sure(d, view)
-    yield Line(f"{d.headline}  ({sure})", mark=f"[{d.severity}] ", style=severity_style(d))
-    fresh = new(reasons(d, view)[: MAX_REASONS if alone else 1], said)
+    yield Line(f"{d.title}  ({sure})", mark=f"[{d.severity}] ", style=severity_style(d))
+    fresh = new(detailed(d, reasons(d, view)[: MAX_REASONS if alone else 1]), said)
     if number and not fresh and same_evidence(d, view.causes[:number], view):
         yield Line(SAME, 2)
         return
-    told, form = _parted(fresh)
+    told, form = _parted(fresh[:1] if fresh and len(fresh[0]) > LONG else fresh)
     for reason in told:
         yield Line(reason, 2)
     where = places(d, view)
@@ -127,13 +145,18 @@ def _cause(d: Diagnosis, view: ReportView, number: int | None, said: set[str]) -
         yield Line(where, 2, mark="Where: ")
     if explained := _new_effects(effects(d, view), said):
         yield Line(listed(explained), 2, mark=_accounts(d, view, explained))
+    actions: Sequence[Mapping[str, Any]] = d.actions
     if is_open:
-        yield from _deciding(view)
-        if _decider(view):
+        from .deciding import deciding
+
+        suspects, step, actions = deciding(d, view, given, decided=_BEGUN in said)
+        yield from suspects
+        if step:
+            yield from step
             said.add(_BEGUN)
             return
     first = _BEGUN not in said
-    left = [action for action in d.actions if action["do"] not in said]
+    left = [action for action in actions if action["do"] not in said]
     if form and left:
         left = [corrected(form, d)]
     said.update(action["do"] for action in left[:1])
@@ -190,29 +213,6 @@ def _accounts(d: Diagnosis, view: ReportView, explained: Sequence[str]) -> str:
 def _undecided(view: ReportView) -> bool:
     """Whether no more is known than symptoms."""
     return all(d.kind == "symptom" for d in view.causes)
-
-
-def _deciding(view: ReportView) -> Iterator[Line]:
-    """What could be behind a symptom, and the step that tells."""
-    leads = [d for d in view.leads if d.kind != "symptom"] or view.leads
-    perhaps = f"; perhaps: {'; or: '.join(one_line(d.title) for d in leads[:2])}" if leads else ""
-    yield Line(f"not decided yet{perhaps}.", 2, mark="Cause: ")
-    if step := _decider(view):
-        yield Line(asked(step), 2, mark="This decides: ")
-        if step.command:
-            yield from step_command(step)
-
-
-def _decider(view: ReportView) -> NextStep | None:
-    """The step that tells most of the causes that come into question apart."""
-    leads = {d.id for d in view.leads}
-    steps = [step for step in view.report.next if step.type != "action"]
-    best = [step for step in steps if leads.intersection(step.separates)]
-    return max(
-        best or steps,
-        key=lambda s: (len(leads.intersection(s.separates)), not _PLACEHOLDER.search(s.command)),
-        default=None,
-    )
 
 
 def proposed_commands(report: Report) -> Iterator[tuple[str, str]]:

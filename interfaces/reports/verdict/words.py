@@ -78,6 +78,14 @@ def reasons(d: Diagnosis, view: ReportView) -> list[str]:
     return [first] if _numbers(first) - _numbers(d.headline) or not repeats else []
 
 
+def detailed(d: Diagnosis, found: Sequence[str]) -> list[str]:
+    """The reasons, behind the title of the row that alone concludes a finding: above them stands
+    that of the finding. It is left out where it says no more."""
+    if len(_stems(d.detail) - _stems(f"{d.title} {found[0] if found else ''}")) < MIN_NEWS:
+        return list(found)
+    return [" ".join([f"{d.detail}.", *found[:1]]), *found[1:]]
+
+
 def _in_plain_words(message: str, view: ReportView) -> str:
     """A message in which listed values stand as what they mean, ``shard(s)`` as one or several, and
     two places in one pair of parentheses."""

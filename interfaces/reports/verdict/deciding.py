@@ -1,0 +1,119 @@
+"""A symptom whose cause is open: what is suspected, and the one step that tells, with what each of
+its outcomes means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ....engine.diagnosis.report import Diagnosis, NextStep
+from ....facts.lazy_pattern import lazy
+from ....facts.records import NamedTuple
+from ..layout import Line
+from ..safe_text import one_line
+from ..view import ReportView
+from .commands import DECIDES, shell_command
+from .placeholders import REPLACE, in_words, known_words, replacements
+from .words import brief, first_sentence, reasons
+
+MAX_SUSPECTS = 2
+ELSE = 110
+"""Characters of what to do where a step names nothing: one sentence."""
+_AT_HAND = frozenset(
+    ["train.py", "TARGET_MODELING_FILE", "LOG_PATH", "job.log", "LOG", "server.log"]
+)
+"""What everybody has who has such a trouble; other things have to be made first, or were read."""
+_OF_FILE = lazy(r"diagnose probe [a-z-]{2,30} ([^\s-]\S{0,300})")
+_GIVEN = lazy(r"diagnose (?:--facts|inspect) ((?:[^\s-]\S{0,300} ?){1,4})")
+_ELSEWHERE = lazy(r"\b(?:below|lines?)\b")
+
+
+class Open(NamedTuple):
+    """What is told of an open cause: what is suspected, the step that decides it, if there is one
+    that fits, and the actions to begin with otherwise."""
+
+    suspects: Sequence[Line]
+    step: Sequence[Line]
+    actions: Sequence[Mapping[str, Any]]
+
+
+def deciding(d: Diagnosis, view: ReportView, given: str, *, decided: bool) -> Open:
+    """Of a symptom. ``given`` is the command that gave the report; ``decided`` says that another
+    step stands on the screen."""
+    suspects = suspected(view)
+    own = d.actions
+    if suspects and not any(DECIDES in action["do"] for action in own[:1]):
+        own = [a for a in suspects[0].actions[:1] if a.get("verify")] or own
+    step = None if decided else decider(view, suspects)
+    lines = [Line(_told(suspects, view), 2, mark="Suspected: ")] if suspects else []
+    return Open(lines, list(_step(step, suspects, own, given)) if step else [], own)
+
+
+def suspected(view: ReportView) -> Sequence[Diagnosis]:
+    """The leads that may be the cause."""
+    return [d for d in view.leads if d.kind != "symptom"] or view.leads
+
+
+def decider(view: ReportView, suspects: Sequence[Diagnosis]) -> NextStep | None:
+    """The reading of something at hand that tells most of the suspects apart. What has to be asked
+    or made first is better told by the symptom's own first step."""
+    names = {d.id for d in suspects}
+    steps = [
+        step
+        for step in view.report.next
+        if step.type == "probe" and names.intersection(step.separates)
+        if known_words(step.command) <= _AT_HAND and "..." not in step.command
+    ]
+    return max(steps, key=lambda s: len(names.intersection(s.separates)), default=None)
+
+
+def _told(suspects: Sequence[Diagnosis], view: ReportView) -> str:
+    """The titles; of one also why."""
+    shown = [one_line(d.title) for d in suspects[:MAX_SUSPECTS]]
+    if len(suspects) == 1 and (why := reasons(suspects[0], view)[:1]):
+        shown.append(brief(why[0], ELSE * 2))
+        return ". ".join(shown)
+    return f"{'; or: '.join(shown)}."
+
+
+def _step(
+    step: NextStep, suspects: Sequence[Diagnosis], own: Sequence[Mapping[str, Any]], given: str
+) -> Iterator[Line]:
+    names = [f"'{one_line(each.title)}'" for each in suspects[:MAX_SUSPECTS]]
+    one, it = ("one of the two", "it") if len(names) > 1 else (names[0], "that")
+    adds = _begun_small(step.text.partition(" - ")[0])
+    text = (
+        f"Add to what is known: {adds}. {DECIDES}if the report then has {one} as a problem, {it} "
+        f"is the cause: follow its Do; if not, {_otherwise(own)}."
+    )
+    command = with_given(step.command, given)
+    yield Line(text, 2, mark="Do: ")
+    yield shell_command(command)
+    if put := replacements(command, step.text):
+        yield Line(put, 2, mark=REPLACE)
+
+
+def with_given(command: str, given: str) -> str:
+    """The command of a probe as one that diagnoses what it finds together with what was given."""
+    if not command.startswith("diagnose probe "):
+        return command
+    found = _GIVEN.fullmatch(f"{given} ".rstrip())
+    known = found[1].strip() if found else ""
+    if own := _OF_FILE.fullmatch(command):
+        return " ".join(filter(None, ("diagnose inspect", known, own[1])))
+    read = f"diagnose inspect - {known}" if known else "diagnose --facts -"
+    return f"{command} -f json | {read}"
+
+
+def _otherwise(actions: Sequence[Mapping[str, Any]]) -> str:
+    """What the first of these actions does, in a sentence."""
+    own = first_sentence(actions[0]["do"].partition(DECIDES.strip())[0]) if actions else ""
+    if not own or len(own) > ELSE or _ELSEWHERE.search(own):
+        return "`diagnose` asks what else it can be"
+    return _begun_small(in_words(own)).rstrip(". ")
+
+
+def _begun_small(text: str) -> str:
+    """A sentence that goes on another one."""
+    return text[:1].lower() + text[1:] if re.match(r"[A-Z][a-z]*\b(?!-)", text) else text
