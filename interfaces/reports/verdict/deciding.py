@@ -20,9 +20,7 @@ from .words import brief, first_sentence, reasons
 MAX_SUSPECTS = 2
 ELSE = 110
 """Characters of what to do where a step names nothing: one sentence."""
-_AT_HAND = frozenset(
-    ["train.py", "TARGET_MODELING_FILE", "LOG_PATH", "job.log", "LOG", "server.log"]
-)
+_AT_HAND = frozenset(["train.py", "TARGET_MODELING_FILE", "server.log"])
 """What everybody has who has such a trouble; other things have to be made first, or were read."""
 _OF_FILE = lazy(r"diagnose probe [a-z-]{2,30} ([^\s-]\S{0,300})")
 _GIVEN = lazy(r"diagnose (?:--facts|inspect) ((?:[^\s-]\S{0,300} ?){1,4})")
@@ -31,23 +29,38 @@ _ELSEWHERE = lazy(r"\b(?:below|lines?)\b")
 
 class Open(NamedTuple):
     """What is told of an open cause: what is suspected, the step that decides it, if there is one
-    that fits, and the actions to begin with otherwise."""
+    that fits, else the actions to begin with, and what follows where they do not help."""
 
     suspects: Sequence[Line]
     step: Sequence[Line]
     actions: Sequence[Mapping[str, Any]]
+    otherwise: Sequence[Line]
 
 
-def deciding(d: Diagnosis, view: ReportView, given: str, *, decided: bool) -> Open:
-    """Of a symptom. ``given`` is the command that gave the report; ``decided`` says that another
-    step stands on the screen."""
+def deciding(
+    d: Diagnosis, view: ReportView, given: str, told: Sequence[str], *, decided: bool
+) -> Open:
+    """Of a symptom. ``given`` is the command that gave the report, ``told`` what was said of the
+    symptom; ``decided`` says that another step stands on the screen."""
     suspects = suspected(view)
-    own = d.actions
-    if suspects and not any(DECIDES in action["do"] for action in own[:1]):
-        own = [a for a in suspects[0].actions[:1] if a.get("verify")] or own
-    step = None if decided else decider(view, suspects)
-    lines = [Line(_told(suspects, view), 2, mark="Suspected: ")] if suspects else []
-    return Open(lines, list(_step(step, suspects, own, given)) if step else [], own)
+    own, otherwise = d.actions, ""
+    first = suspects[0].actions[:1] if suspects else ()
+    tries = any(action.get("verify") for action in first)
+    if tries and (len(suspects) == 1 or not _decides(own)):
+        otherwise = "" if _decides(first) else _otherwise(own)
+        own = first
+    is_told = decided or (len(suspects) == 1 and _decides(own))
+    step = None if is_told else decider(view, suspects)
+    return Open(
+        [Line(_told(suspects, view, told), 2, mark="Suspected: ")] if suspects else [],
+        list(_step(step, suspects, own, given)) if step else [],
+        own,
+        [Line(f"{otherwise}.", 2, mark="If it is not that: ")] if otherwise and not decided else [],
+    )
+
+
+def _decides(actions: Sequence[Mapping[str, Any]]) -> bool:
+    return any(DECIDES in action["do"] for action in actions[:1])
 
 
 def suspected(view: ReportView) -> Sequence[Diagnosis]:
@@ -68,12 +81,12 @@ def decider(view: ReportView, suspects: Sequence[Diagnosis]) -> NextStep | None:
     return max(steps, key=lambda s: len(names.intersection(s.separates)), default=None)
 
 
-def _told(suspects: Sequence[Diagnosis], view: ReportView) -> str:
-    """The titles; of one also why."""
+def _told(suspects: Sequence[Diagnosis], view: ReportView, told: Sequence[str]) -> str:
+    """The titles; of one also why, where that was not ``told``."""
     shown = [one_line(d.title) for d in suspects[:MAX_SUSPECTS]]
-    if len(suspects) == 1 and (why := reasons(suspects[0], view)[:1]):
-        shown.append(brief(why[0], ELSE * 2))
-        return ". ".join(shown)
+    why = [each for each in reasons(suspects[0], view)[:1] if brief(each) not in told]
+    if len(suspects) == 1 and why:
+        return f"{shown[0]}. {brief(why[0], ELSE * 2)}"
     return f"{'; or: '.join(shown)}."
 
 

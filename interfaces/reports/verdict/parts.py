@@ -5,17 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....engine.diagnosis.report import NextStep
-from ..layout import Line
+from ..layout import Line, wrapped
 from ..view import ReportView
-from .commands import shell_command
+from .commands import WIDTH, shell_command
 from .placeholders import REPLACE, replacements
 from .words import brief
 
 MAX_CAUSES = 3
 MAX_STEPS = 2
 LEADS = "Leads (weaker): "
+SPARED = ("Ruled out: ", "Terms: ", LEADS, "Known from: ", "Explains: ", REPLACE)
+"""What stands behind that which people act on; of the words of commands, the last ones."""
 PACKET = 600
 """Characters of the list of what to hand over: the reader needs every item."""
+
+
+def fitted(lines: list[Line], most: int) -> list[Line]:
+    """The lines of a screen; where there are too many, without those that are missed least."""
+    left = list(lines)
+    for mark in SPARED:
+        while sum(len(wrapped(line, WIDTH)) for line in left) > most:
+            found = [n for n, line in enumerate(left) if line.mark == mark]
+            if not found:
+                break
+            del left[found[-1]]
+    return left
 
 
 def asked(step: NextStep) -> str:

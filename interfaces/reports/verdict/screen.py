@@ -24,7 +24,7 @@ from .commands import (
     command_lines,
     corrected,
 )
-from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, is_open
+from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, fitted, is_open
 from .placeholders import REPLACE, glossary_lines
 from .unproven import without_cause
 from .words import (
@@ -43,6 +43,8 @@ from .words import (
 )
 
 MAX_REASONS = 2
+SCREEN = (24, 24, 32, 40)
+"""Lines of 80 columns for a verdict with no cause, one, two, and three."""
 LONG = 160
 """Characters of a reason that needs no other one."""
 MAX_PROBLEMS = 3
@@ -58,21 +60,22 @@ _BEGUN = ""
 """Stands among what was said for the first thing to do."""
 
 
-def verdict_lines(report: Report, command: str = "") -> Iterator[Line]:
+def verdict_lines(report: Report, command: str = "") -> list[Line]:
     """The verdict on a report, for terminals. For one cause at most 24 lines of 80 columns, for
     three at most 40. ``command`` is what gave the report."""
     view = view_of(report)
     most, later = MAX_LINES, MAX_LINES if len(view.causes) < 3 else 3
     told: list[str] = []
+    lines: list[Line] = []
     for line in _replaced_once(verdict_parts(view, command)):
         told += [] if line.keep else [line.mark + line.text]
         if line.keep and line.style == "command":
-            yield from command_lines(line, most)
+            lines += command_lines(line, most)
             most = later
         else:  # "diagnose" is an English word, too
-            yield line._replace(text=OURS.sub(r"`\g<0>`", line.text))
-    yield from glossary_lines("\n".join(told))
-    yield from _close(view, command)
+            lines.append(line._replace(text=OURS.sub(r"`\g<0>`", line.text)))
+    lines += [*glossary_lines("\n".join(told)), *_close(view, command)]
+    return fitted(lines, SCREEN[min(len(view.causes), len(SCREEN) - 1)])
 
 
 def _replaced_once(lines: Iterator[Line]) -> Iterator[Line]:
@@ -131,25 +134,19 @@ def _cause(
     if number and not fresh and same_evidence(d, view.causes[:number], view):
         yield Line(SAME, 2)
         return
-    told, form = _parted(fresh[:1] if fresh and len(fresh[0]) > LONG else fresh)
+    told, form = _parted(fresh[:1] if is_open or (fresh and len(fresh[0]) > LONG) else fresh)
     for reason in told:
         yield Line(reason, 2)
     where = places(d, view)
-    if alone and (quote := seen(d, view, (d.headline, where, *told))):
-        yield Line(quote, 2, mark="Seen: ")
-    elif alone and not (where or d.packet) and (source := known_from(d, view, told)):
-        yield Line(source, 2, mark="Known from: ")
-    if d.conflicting:
-        yield Line(CONFLICT, 2, "warning")
-    if where:
-        yield Line(where, 2, mark="Where: ")
+    yield from _rests_on(d, view, told, where, alone=alone)
     if explained := _new_effects(effects(d, view), said):
         yield Line(listed(explained), 2, mark=_accounts(d, view, explained))
     actions: Sequence[Mapping[str, Any]] = d.actions
+    otherwise: Sequence[Line] = ()
     if is_open:
         from .deciding import deciding
 
-        suspects, step, actions = deciding(d, view, given, decided=_BEGUN in said)
+        suspects, step, actions, otherwise = deciding(d, view, given, told, decided=_BEGUN in said)
         yield from suspects
         if step:
             yield from step
@@ -162,9 +159,24 @@ def _cause(
     said.update(action["do"] for action in left[:1])
     mark = "Do: " if alone else "Do first: " if first else "Then: "
     yield from action_lines(left, mark, checked=first, where=where)
+    yield from otherwise
     if d.packet and alone:
         yield Line(listed(d.packet, PACKET), 2, mark="To hand over: ")
     said.update([_BEGUN] if left else [])
+
+
+def _rests_on(
+    d: Diagnosis, view: ReportView, told: Sequence[str], where: str, *, alone: bool
+) -> Iterator[Line]:
+    """What a cause rests on, and where that is."""
+    if alone and (quote := seen(d, view, (d.headline, where, *told))):
+        yield Line(quote, 2, mark="Seen: ")
+    elif alone and not (where or d.packet) and (source := known_from(d, view, told)):
+        yield Line(source, 2, mark="Known from: ")
+    if d.conflicting:
+        yield Line(CONFLICT, 2, "warning")
+    if where:
+        yield Line(where, 2, mark="Where: ")
 
 
 def _parted(found: Sequence[str]) -> tuple[list[str], str]:
