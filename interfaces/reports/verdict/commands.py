@@ -20,6 +20,7 @@ RIGHT_FORM = "Right form: "
 """Stands in a message before the repair of what it names."""
 _NAMES = lazy(r"[a-z]{1,40}_[a-z_]{1,40}(?==|\()")
 WHOLE = "# long: `-v` shows the whole command"
+TO_RUN = "To run Stage "
 DECIDES = "This decides: "
 """Stands in an action before what its outcomes mean."""
 ACTION = 420
@@ -88,6 +89,13 @@ def action_lines(
     if command:
         yield shell_command(command)
     told = f"{first['do']} {where}"
+    if where is not None and "Stage" in told:
+        from .stage_runs import stage_runs
+
+        for number, run in stage_runs(told, command):
+            yield Line("", 2, "dim", mark=f"{TO_RUN}{number}:")
+            yield shell_command(run)
+            command = f"{command}\n{run}"
     if where is not None and _OPEN.search(f"{command} {told}"):
         put = replacements(command, told)
         yield from [Line(put, 2, mark=REPLACE)] * bool(put)

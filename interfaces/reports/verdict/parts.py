@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from ....engine.diagnosis.report import NextStep
 from ..layout import Line, wrapped
 from ..view import ReportView
-from .commands import WIDTH, shell_command
+from .commands import TO_RUN, WIDTH, shell_command
 from .placeholders import REPLACE, replacements
 from .words import brief
 
 MAX_CAUSES = 3
 MAX_STEPS = 2
 LEADS = "Leads (weaker): "
-SPARED = ("Ruled out: ", "Terms: ", LEADS, "Known from: ", "Explains: ", REPLACE)
+SPARED = ("Ruled out: ", "Terms: ", TO_RUN, LEADS, "Known from: ", "Explains: ", REPLACE)
 """What stands behind that which people act on; of the words of commands, the last ones."""
 PACKET = 600
 """Characters of the list of what to hand over: the reader needs every item."""
@@ -25,10 +25,13 @@ def fitted(lines: list[Line], most: int) -> list[Line]:
     left = list(lines)
     for mark in SPARED:
         while sum(len(wrapped(line, WIDTH)) for line in left) > most:
-            found = [n for n, line in enumerate(left) if line.mark == mark]
+            found = [n for n, line in enumerate(left) if line.mark.startswith(mark)]
             if not found:
                 break
-            del left[found[-1]]
+            end = found[-1] + 1
+            while mark == TO_RUN and end < len(left) and left[end].keep:
+                end += 1
+            del left[found[-1] : end]
     return left
 
 
