@@ -27,7 +27,7 @@ ACTION = 420
 """Characters of what to do: a step is given whole."""
 CHECK = 170
 """Characters on how to see that an action worked."""
-_OPEN = lazy(r"[A-Z]{2}|\./|\.py\b|\.log\b")
+_OPEN = lazy(r"[A-Z]{2}|\./|\.py\b|\.log\b|\.jsonl\b")
 """What may stand for something of the reader's."""
 _OPENS = lazy(r"--?[A-Za-z]|&&$|\|\|?$")
 OURS = lazy(

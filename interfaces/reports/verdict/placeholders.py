@@ -45,6 +45,8 @@ _MEANINGS = {
     "REF_CAPTURES": "those of the reference",
     "COMPONENT": "the component",
     "DESCRIBED": "the output of kubectl describe",
+    "PATCH": "the path of that patch",
+    "train.jsonl": "your data",
     "PID": "the process id of your job",
     "IMAGE": "your container image",
     "CONTAINER": "your container",
@@ -83,7 +85,7 @@ _MEANINGS = {
     "server.log": "the output of your server",
 }
 _WORD = lazy(
-    r"(?<![\w${/.-])(?:(?:\./[a-z]{2,20}|[a-z]{2,20}\.(?:py|log))(?![\w=/.-])"
+    r"(?<![\w${/.-])(?:(?:\./[a-z]{2,20}|[a-z]{2,20}\.(?:py|log|jsonl))(?![\w=/.-])"
     r"|[A-Z][A-Z_]{1,30}(?![\w=.-]))"
     r"|\$\{?[A-Z][A-Z_]{1,30}\b(?!:-)"
 )

@@ -299,8 +299,10 @@ def _in_words(fact: Fact, view: ReportView) -> str:
     if not named and rest[:1] and (meant := _meaning(fact, rest[0], view)):
         if rest[1:] == ["present"]:
             return brief(f"looked for and not found: {meant}")
-        if rest[1:] == ["ok"]:
-            return brief(f"{meant}: {'yes' if fact.get('ok') else 'no'}")
+        if rest[-1] == "ok":
+            more = [_meaning(fact, n, view) or _plainly(n, fact.get(n)) for n in rest[1:-1]]
+            aside = f" ({', '.join(more)})" * bool(more)
+            return brief(f"{meant}: {'yes' if fact.get('ok') else 'no'}{aside}")
         if len(rest) == 1:
             return brief(meant)
     head = " ".join([fact.kind.replace("_", " "), *named])
