@@ -89,16 +89,15 @@ def action_lines(
     if command:
         yield shell_command(command)
     told = f"{first['do']} {where}"
-    if where is not None and "Stage" in told:
-        from .stage_runs import stage_runs
+    if where is not None:
+        yield from _replaced(command, told)
+        if "Stage" in told:
+            from .stage_runs import stage_runs
 
-        for number, run in stage_runs(told, command):
-            yield Line("", 2, "dim", mark=f"{TO_RUN}{number}:")
-            yield shell_command(run)
-            command = f"{command}\n{run}"
-    if where is not None and _OPEN.search(f"{command} {told}"):
-        put = replacements(command, told)
-        yield from [Line(put, 2, mark=REPLACE)] * bool(put)
+            for number, run in stage_runs(told, command):
+                yield Line("", 2, "dim", mark=f"{TO_RUN}{number}:")
+                yield shell_command(run)
+                yield from _replaced(run, where)
     if first.get("verify"):
         if checked:
             yield Line(
@@ -110,6 +109,12 @@ def action_lines(
         if checked and own and not whole and own[0].get("verify"):
             check = first_sentence(in_words(own[0]["verify"]))
             yield Line(brief(check, CHECK), 2, mark="Worked if: ")
+
+
+def _replaced(command: str, told: str) -> Iterator[Line]:
+    """What to put into a command, of which ``told`` may tell."""
+    if _OPEN.search(f"{command} {told}") and (put := replacements(command, told)):
+        yield Line(put, 2, mark=REPLACE)
 
 
 def corrected(form: str, d: Diagnosis) -> dict[str, str]:

@@ -29,7 +29,9 @@ def fitted(lines: list[Line], most: int) -> list[Line]:
             if not found:
                 break
             end = found[-1] + 1
-            while mark == TO_RUN and end < len(left) and left[end].keep:
+            while (
+                mark == TO_RUN and end < len(left) and (left[end].keep or left[end].mark == REPLACE)
+            ):
                 end += 1
             del left[found[-1] : end]
     return left

@@ -121,7 +121,7 @@ def replacements(command: str, told: str) -> str:
     return "; ".join(
         f"{word} by {_MEANINGS[name]}"
         for name, word in found.items()
-        if not re.search(rf"(?<![\w${{/]){re.escape(name)}(?![\w/])", told)
+        if not re.search(rf"(?<![\w${{/]){re.escape(name)}(?::| is\b| \()", told)
     )
 
 

@@ -55,7 +55,7 @@ SYMPTOM = "symptom, cause open"
 TO_DECIDE = "; the step below tells"
 """Stands behind the confidence of a cause whose first step is to find out."""
 CONFLICT = "Not settled: other facts speak against it (`-v` says which); decide first."
-SAME = "Seen in the same facts as one above: settle that one, then look again."
+SAME = "Rests on the same facts as '{}': settle that first, then look again."
 _BEGUN = ""
 """Stands among what was said for the first thing to do."""
 
@@ -131,10 +131,11 @@ def _cause(
     sure = _sure(d, view)
     yield Line(f"{d.title}  ({sure})", mark=f"[{d.severity}] ", style=severity_style(d))
     fresh = new(detailed(d, reasons(d, view)[: MAX_REASONS if alone else 1]), said)
-    if number and not fresh and same_evidence(d, view.causes[:number], view):
-        yield Line(SAME, 2)
+    if number and not fresh and (other := same_evidence(d, view.causes[:number], view)):
+        yield Line(SAME.format(one_line(other.title)), 2)
         return
-    told, form = _parted(fresh[:1] if is_open or (fresh and len(fresh[0]) > LONG) else fresh)
+    enough = d.kind == "symptom" or (fresh and len(fresh[0]) > LONG)
+    told, form = _parted(fresh[:1] if enough else fresh)
     for reason in told:
         yield Line(reason, 2)
     where = places(d, view)

@@ -37,11 +37,13 @@ _QUOTED = ("text", "snippet", "detail")
 _NAMING = ("name", "component", "package", "pod", "path", "file")
 """Attributes that name what a fact is about, and need no label."""
 REPORTED = "your report in words; nothing was measured"
+_OF_MESSAGE = lazy(r"\b(?:message|sentence|warning) (?:names|lists|prints)\b")
+"""What to do needs the message itself."""
 _STEM = 5
 _WORD = lazy(r"[a-z0-9_]+")
 _NUMERAL = lazy(r"(?<![\w.])\d+(?:[.,]\d+)?(?![\d.]*\.\d|\w)")
 _PLURAL = lazy(r"\b(\d{1,9}) (\w{2,30})\(s\)")
-_ANSWERED = lazy(r"\? [^?]+$")
+_ANSWERED = lazy(r"\w\? [^?]+$")
 _SENTENCES = lazy(r"(?<=[a-z0-9)\]%\"'][.])\s+(?=[A-Z`'\"])")
 _LIBRARY = lazy(
     r"(?:.{0,400}/)?(?:site-packages|dist-packages|lib/python\d(?:\.\d{1,2})?)/"
@@ -222,10 +224,10 @@ def _quoted(title: str, complaint: Fact) -> str:
     return f'"{said}"' if said and len(said) <= QUOTE else title
 
 
-def same_evidence(d: Diagnosis, others: Sequence[Diagnosis], view: ReportView) -> bool:
-    """Whether a finding rests on nothing but the facts of one of the others."""
+def same_evidence(d: Diagnosis, others: Sequence[Diagnosis], view: ReportView) -> Diagnosis | None:
+    """The one of the others on nothing but whose facts a finding rests."""
     own = _evidence(d, view).keys()
-    return any(own <= _evidence(other, view).keys() for other in others)
+    return next((other for other in others if own <= _evidence(other, view).keys()), None)
 
 
 def _evidence(d: Diagnosis, view: ReportView) -> dict[str, None]:
@@ -239,12 +241,13 @@ def seen(d: Diagnosis, view: ReportView, shown: Iterable[str]) -> str:
     own = _evidence(d, view)
     told = " ".join(shown)
     words = _stems(told)
+    least = 0 if any(_OF_MESSAGE.search(action["do"]) for action in d.actions[:1]) else MIN_NEWS
     for name, fact, _ in view.report.facts:
         if name not in own or fact.kind == "symptom":
             continue
         for attribute in _QUOTED[1:] if _numbers(told) else _QUOTED:
             said = one_line(" ".join(str(fact.get(attribute) or "").split()))
-            if len(_stems(said) - words) >= MIN_NEWS:
+            if said and said not in told and len(_stems(said) - words) >= least:
                 return said if len(said) <= SEEN else said[: said.rfind(" ", 0, SEEN)] + " ..."
     return ""
 
