@@ -14,7 +14,10 @@ from .words import brief
 MAX_CAUSES = 3
 MAX_STEPS = 2
 LEADS = "Leads (weaker): "
-SPARED = ("Ruled out: ", "Terms: ", TO_RUN, LEADS, "Known from: ", "Explains: ", REPLACE)
+SPARED = (
+    "Ruled out: ", "Terms: ", TO_RUN, LEADS, "Known from: ", "Explains: ", REPLACE, "=> First: ",
+    "To hand over: ",
+)  # fmt: skip
 """What stands behind that which people act on; of the words of commands, the last ones."""
 PACKET = 600
 """Characters of the list of what to hand over: the reader needs every item."""

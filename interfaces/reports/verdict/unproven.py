@@ -71,7 +71,8 @@ def _fine(found: Sequence[Diagnosis], view: ReportView, *, alone: bool) -> Itera
     """What is in order, and by what figure; of one that stands ``alone`` also what follows."""
     for d in found[:MAX_FINE]:
         yield Line(one_line(d.title), style="good", mark="No fault: " if d.actions else "Fine: ")
-        yield from (Line(brief(reason), 2) for reason in reasons(d, view)[:1])
+        said = () if view.leads else reasons(d, view)[:1]
+        yield from (Line(brief(reason), 2) for reason in said)
     yield from titles("Also fine: ", found[MAX_FINE:], "good")
     if alone and len(found) == 1:
         yield from action_lines(found[0].actions, where="")

@@ -121,7 +121,7 @@ def brief(text: str, limit: int = SENTENCE) -> str:
         return text
     end = max(text.rfind(mark, 0, limit) for mark in (". ", "; ", ": "))
     if end > limit // 3:
-        return text[: end + 1].rstrip(";:") + ("" if text[end] == "." else " ...")
+        return text[:end] + (" ..." if text[end] == ":" else ".")
     return text[: text.rfind(" ", 0, limit)] + " ..."
 
 
