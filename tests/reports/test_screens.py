@@ -90,7 +90,7 @@ def test_every_story_fits_and_speaks_plainly(doctor: Diagnoser) -> None:
 EVERY = 12
 """Of the cases of the knowledge, one in so many is looked at: about 100."""
 UNFILLED = re.compile(
-    r"(?<![$\w{])COMPONENT\b(?! by )|patch_COMPONENT|\((?:so|other|)\)(?<!\w\(\))|\(, | ,\)|"
+    r"(?<![$\w{])COMPONENT\b(?! by\b)|patch_COMPONENT|\((?:so|other|)\)(?<!\w\(\))|\(, | ,\)|"
     r"\{[a-z_]{1,30}\.[a-z_]{1,30}\}",
     re.MULTILINE,
 )
@@ -193,9 +193,39 @@ def test_it_sees_what_is_unfilled() -> None:
     assert not unfilled("  call result() of $COMPONENT")
 
 
+DANGLING = re.compile(r"\b(?:named|told) (?:above|below)\b|\blines above\b|\bnamed keyword\b")
+VARIABLE = re.compile(r"\$\{?([A-Z][A-Z_]{1,30})\b")
+EXPLAINED = frozenset(["EXP_DIR", "SCRIPTS_DIR", "SOURCE_MODEL_PATH", "TARGET_MODELING_FILE"])
+
+
+def unclear(text: str, causes: int, problems: bool) -> str:
+    """What somebody stumbles over who sees nothing but this screen."""
+    told = re.sub(r"\n +", " ", text).partition("More: ")[0]
+    if problems and not re.search(r"This decides: |Worked if: ", told):
+        return "no outcome"
+    if found := DANGLING.search(told):
+        return found[0]
+    if causes < 2 and re.search(r"^ *(?:Next|Or): +[A-Z][^?\n]{20,}\n +\$ ", text, re.MULTILINE):
+        return "a reading without what its outcomes mean"
+    replaced = " ".join(re.findall(r"Replace: (.*)", told))
+    for name in VARIABLE.findall(told) if problems and causes < 2 else ():
+        if name in EXPLAINED and name not in replaced and f"{name}: " not in told:
+            return str(name)
+    return ""
+
+
+def test_it_sees_what_is_unclear() -> None:
+    assert unclear("[error] A\n  Do: Look.\n", 1, True) == "no outcome"
+    assert unclear("[error] A\n  Do: Look. This decides: if a, b; if c, d.\n", 1, True) == ""
+    assert unclear("  Do: Repair the entry named above.\n", 1, False) == "named above"
+    todo = "  Do: ls $EXP_DIR.\n  Worked if: It is 0.\n"
+    assert unclear(todo, 1, True) == "EXP_DIR"
+    assert not unclear(f"{todo}  Replace: $EXP_DIR by your folder\n", 1, True)
+
+
 def test_no_screen_of_any_case_is_left_unfilled(doctor: Diagnoser) -> None:
-    """All cases: what stands for a value is filled in, or the screen says what to put there; and
-    code can be pasted."""
+    """All cases: what stands for a value is filled in, or the screen says what to put there; code
+    can be pasted; and it is said what outcomes mean."""
     vocabulary = doctor.base.vocabulary
     wrong, tried = [], 0
     for path in sorted(ROOT.glob("knowledge/*/*/*.test.yaml")):
@@ -203,12 +233,16 @@ def test_no_screen_of_any_case_is_left_unfilled(doctor: Diagnoser) -> None:
             if case["kind"] not in ("fires", "story"):
                 continue
             given = [vocabulary.trusted(i, Provenance("file", "facts.json")) for i in case["facts"]]
-            document = redacted(Document(doctor.diagnose(given), command="diagnose"))
+            report = doctor.diagnose(given)
+            document = redacted(Document(report, command="diagnose"))
             lines = document.map(lambda _: list(report_text(document)))  # noqa: B023
             tried += 1
-            text = text_of(lines, WIDTH)
-            if found := unfilled(text) or unread(text):
+            text, causes = text_of(lines, WIDTH), len(view_of(report).causes)
+            problems = any(d.kind != "benign" and not d.accepted for d in report.diagnoses)
+            if found := unfilled(text) or unread(text) or unclear(text, causes, problems):
                 wrong.append((path.stem, case["name"], found))
+            if len(text.splitlines()) > LIMITS.get(max(causes, 1), 44):
+                wrong.append((path.stem, case["name"], "long"))
     assert tried > 1000
     assert not wrong
 

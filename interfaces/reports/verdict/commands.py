@@ -90,7 +90,7 @@ def action_lines(
         yield shell_command(command)
     told = f"{first['do']} {where}"
     if where is not None:
-        yield from _replaced(command, told)
+        yield from _replaced(command, f"{told} {first.get('verify', '')}")
         if "Stage" in told:
             from .stage_runs import stage_runs
 

@@ -29,8 +29,8 @@ def fitted(lines: list[Line], most: int) -> list[Line]:
     for mark in SPARED:
         while sum(len(wrapped(line, WIDTH)) for line in left) > most:
             found = [n for n, line in enumerate(left) if line.mark.startswith(mark)]
-            if not found:
-                break
+            if len(found) < (2 if mark == REPLACE else 1):
+                break  # the first step keeps its words
             end = found[-1] + 1
             while (
                 mark == TO_RUN and end < len(left) and (left[end].keep or left[end].mark == REPLACE)

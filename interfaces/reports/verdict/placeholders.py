@@ -89,7 +89,7 @@ _WORD = lazy(
     r"|[A-Z][A-Z_]{1,30}(?![\w=.-]))"
     r"|\$\{?[A-Z][A-Z_]{1,30}\b(?!:-)"
 )
-_FOLDER_OF = lazy(r"\$[A-Z][A-Z_]{1,30}\b")
+_IN_TEXT = lazy(r"\$[A-Z][A-Z_]{1,30}\b|(?<![\w$/{])[A-Z]{2,20}(?:_[A-Z]{2,20}){1,3}\b")
 
 
 _IN_PATHS = lazy(r"patch_COMPONENT\b")
@@ -112,7 +112,7 @@ def known_words(command: str) -> frozenset[str]:
 def replacements(command: str, told: str) -> str:
     """What to put in for each word of the command, and for each variable of it or of what is
     ``told``, that stands for something of the reader's; those that were told of are left out."""
-    shown = dict.fromkeys((*_WORD.findall(command), *_FOLDER_OF.findall(told)))
+    shown = dict.fromkeys((*_WORD.findall(command), *_IN_TEXT.findall(told)))
     found = {
         word.strip("${"): "$" * word.startswith("$") + word.strip("${")
         for word in shown

@@ -92,6 +92,7 @@ def _in_plain_words(message: str, view: ReportView) -> str:
     """A message in which listed values stand as what they mean, ``shard(s)`` as one or several, and
     two places in one pair of parentheses."""
     text = _PLURAL.sub(lambda m: counted(int(m[1]), m[2]), message.replace(") (", "; "))
+    text = text.removesuffix(" ?")  # a value that is not known, at the end
     for key, meaning in view.report.meanings.items():
         value = key.partition("=")[2]
         if "-" in value and value in text:
