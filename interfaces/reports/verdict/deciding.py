@@ -29,12 +29,14 @@ _ELSEWHERE = lazy(r"\b(?:below|lines?)\b")
 
 class Open(NamedTuple):
     """What is told of an open cause: what is suspected, the step that decides it, if there is one
-    that fits, else the actions to begin with, and what follows where they do not help."""
+    that fits, else the actions to begin with, what follows where they do not help, and what to hand
+    over then."""
 
     suspects: Sequence[Line]
     step: Sequence[Line]
     actions: Sequence[Mapping[str, Any]]
     otherwise: Sequence[Line]
+    packet: Sequence[str]
 
 
 def deciding(
@@ -43,12 +45,12 @@ def deciding(
     """Of a symptom. ``given`` is the command that gave the report, ``told`` what was said of the
     symptom; ``decided`` says that another step stands on the screen."""
     suspects = suspected(view)
-    own, otherwise = d.actions, ""
+    own, otherwise, packet = d.actions, "", d.packet
     first = suspects[0].actions[:1] if suspects else ()
     tries = any(action.get("verify") for action in first)
     if tries and (len(suspects) == 1 or not _decides(own)):
         otherwise = "" if _decides(first) else _otherwise(own)
-        own = first
+        own, packet = first, suspects[0].packet
     is_told = decided or (len(suspects) == 1 and _decides(own))
     step = None if is_told else decider(view, suspects)
     return Open(
@@ -56,6 +58,7 @@ def deciding(
         list(_step(step, suspects, own, given)) if step else [],
         own,
         [Line(f"{otherwise}.", 2, mark="If it is not that: ")] if otherwise and not decided else [],
+        packet,
     )
 
 

@@ -144,10 +144,13 @@ def _cause(
         yield Line(listed(explained), 2, mark=_accounts(d, view, explained))
     actions: Sequence[Mapping[str, Any]] = d.actions
     otherwise: Sequence[Line] = ()
+    packet: Sequence[str] = d.packet
     if is_open:
         from .deciding import deciding
 
-        suspects, step, actions, otherwise = deciding(d, view, given, told, decided=_BEGUN in said)
+        suspects, step, actions, otherwise, packet = deciding(
+            d, view, given, told, decided=_BEGUN in said
+        )
         yield from suspects
         if step:
             yield from step
@@ -161,8 +164,8 @@ def _cause(
     mark = "Do: " if alone else "Do first: " if first else "Then: "
     yield from action_lines(left, mark, checked=first, where=where)
     yield from otherwise
-    if d.packet and alone:
-        yield Line(listed(d.packet, PACKET), 2, mark="To hand over: ")
+    if packet and alone:
+        yield Line(listed(packet, PACKET), 2, mark="To hand over: ")
     said.update([_BEGUN] if left else [])
 
 
