@@ -27,7 +27,7 @@ ACTION = 420
 """Characters of what to do: a step is given whole."""
 CHECK = 170
 """Characters on how to see that an action worked."""
-_OPEN = lazy(r"[A-Z]{2}|\./|\.py\b|\.log\b|\.jsonl\b")
+_OPEN = lazy(r"[A-Z]{2}|\./|\.py\b|\.log\b|train\.jsonl")
 """What may stand for something of the reader's."""
 _OPENS = lazy(r"--?[A-Za-z]|&&$|\|\|?$")
 OURS = lazy(
@@ -88,16 +88,16 @@ def action_lines(
     command = first.get("command", "")
     if command:
         yield shell_command(command)
-    told = f"{first['do']} {where}"
-    if where is not None:
-        yield from _replaced(command, f"{told} {first.get('verify', '')}")
-        if "Stage" in told:
-            from .stage_runs import stage_runs
+    told, check = f"{first['do']}\n{where}", first.get("verify", "")
+    if where is not None and _OPEN.search(command + "\n" + (told := f"{told}\n{check}")):
+        yield from _replaced(command, told)
+    if where is not None and "Stage" in told:
+        from .stage_runs import stage_runs
 
-            for number, run in stage_runs(told, command):
-                yield Line("", 2, "dim", mark=f"{TO_RUN}{number}:")
-                yield shell_command(run)
-                yield from _replaced(run, where)
+        for number, run in stage_runs(first["do"], command):
+            yield Line("", 2, "dim", mark=f"{TO_RUN}{number}:")
+            yield shell_command(run)
+            yield from _replaced(run, where)
     if first.get("verify"):
         if checked:
             yield Line(
@@ -113,7 +113,7 @@ def action_lines(
 
 def _replaced(command: str, told: str) -> Iterator[Line]:
     """What to put into a command, of which ``told`` may tell."""
-    if _OPEN.search(f"{command} {told}") and (put := replacements(command, told)):
+    if put := replacements(command, told):
         yield Line(put, 2, mark=REPLACE)
 
 

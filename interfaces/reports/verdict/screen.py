@@ -67,7 +67,8 @@ def verdict_lines(report: Report, command: str = "") -> list[Line]:
     most, later = MAX_LINES, MAX_LINES if len(view.causes) < 3 else 3
     told: list[str] = []
     lines: list[Line] = []
-    for line in _replaced_once(verdict_parts(view, command)):
+    parts = verdict_parts(view, command)
+    for line in _replaced_once(parts) if len(view.causes) > 1 else parts:
         told += [] if line.keep else [line.mark + line.text]
         if line.keep and line.style == "command":
             lines += command_lines(line, most)
@@ -75,7 +76,8 @@ def verdict_lines(report: Report, command: str = "") -> list[Line]:
         else:  # "diagnose" is an English word, too
             lines.append(line._replace(text=OURS.sub(r"`\g<0>`", line.text)))
     lines += [*glossary_lines("\n".join(told)), *_close(view, command)]
-    return fitted(lines, SCREEN[min(len(view.causes), len(SCREEN) - 1)])
+    room = SCREEN[min(len(view.causes), len(SCREEN) - 1)]
+    return fitted(lines, room) if len(lines) > room // 2 else lines
 
 
 def _replaced_once(lines: Iterator[Line]) -> Iterator[Line]:
@@ -130,7 +132,8 @@ def _cause(
     is_open = not number and d.kind == "symptom" and bool(view.leads) and _undecided(view)
     sure = _sure(d, view)
     yield Line(f"{d.title}  ({sure})", mark=f"[{d.severity}] ", style=severity_style(d))
-    fresh = new(detailed(d, reasons(d, view)[: MAX_REASONS if alone else 1]), said)
+    why = reasons(d, view)[: MAX_REASONS if alone else 1]
+    fresh = new(detailed(d, why) if d.detail else why, said)
     if number and not fresh and (other := same_evidence(d, view.causes[:number], view)):
         yield Line(SAME.format(one_line(other.title)), 2)
         return

@@ -242,7 +242,7 @@ def seen(d: Diagnosis, view: ReportView, shown: Iterable[str]) -> str:
     own = _evidence(d, view)
     told = " ".join(shown)
     words = _stems(told)
-    least = 0 if any(_OF_MESSAGE.search(action["do"]) for action in d.actions[:1]) else MIN_NEWS
+    least = 0 if d.actions and _OF_MESSAGE.search(d.actions[0]["do"]) else MIN_NEWS
     for name, fact, _ in view.report.facts:
         if name not in own or fact.kind == "symptom":
             continue
