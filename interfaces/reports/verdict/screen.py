@@ -67,8 +67,10 @@ def verdict_lines(report: Report, command: str = "") -> list[Line]:
     most, later = MAX_LINES, MAX_LINES if len(view.causes) < 3 else 3
     told: list[str] = []
     lines: list[Line] = []
-    parts = verdict_parts(view, command)
-    for line in _replaced_once(parts) if len(view.causes) > 1 else parts:
+    put: set[str] = set()
+    for line in verdict_parts(view, command):
+        if line.mark == REPLACE and not (line := _put_once(line, put)).text:
+            continue
         told += [] if line.keep else [line.mark + line.text]
         if line.keep and line.style == "command":
             lines += command_lines(line, most)
@@ -80,17 +82,11 @@ def verdict_lines(report: Report, command: str = "") -> list[Line]:
     return fitted(lines, room) if len(lines) > room // 2 else lines
 
 
-def _replaced_once(lines: Iterator[Line]) -> Iterator[Line]:
-    """What stands for the same in the commands of several causes is told once."""
-    told: set[str] = set()
-    for line in lines:
-        if line.mark != REPLACE:
-            yield line
-            continue
-        fresh = [part for part in line.text.split("; ") if part not in told]
-        told.update(fresh)
-        if fresh:
-            yield line._replace(text="; ".join(fresh))
+def _put_once(line: Line, told: set[str]) -> Line:
+    """What stands for the same in several commands is told once."""
+    fresh = [part for part in line.text.split("; ") if part not in told]
+    told.update(fresh)
+    return line._replace(text="; ".join(fresh))
 
 
 def verdict_parts(view: ReportView, command: str = "") -> Iterator[Line]:
