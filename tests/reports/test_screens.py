@@ -20,6 +20,7 @@ from modelmedic.interfaces.reports.formats import Document
 from modelmedic.interfaces.reports.formats.text import report_text
 from modelmedic.interfaces.reports.layout import text_of
 from modelmedic.interfaces.reports.output_guard import redacted
+from modelmedic.interfaces.reports.verdict.stage_runs import COMMANDS
 from modelmedic.interfaces.reports.view import view_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -145,6 +146,13 @@ def test_other_cases_hold_the_same_standard(doctor: Diagnoser) -> None:
             wrong.append((name, "nothing to do"))
     assert len(tried) >= 60
     assert not wrong
+
+
+def test_the_commands_of_stages_are_those_of_the_knowledge() -> None:
+    texts = (path.read_text("utf-8") for path in ROOT.glob("knowledge/neuron/diagnoses/*.yaml"))
+    known = " ".join(" ".join(texts).split())
+    assert len(COMMANDS) >= 3
+    assert [number for number, command in COMMANDS.items() if command not in known] == []
 
 
 def unfilled(text: str) -> str:

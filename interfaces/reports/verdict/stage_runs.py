@@ -23,7 +23,9 @@ COMMANDS = {
 MOST = 2
 """A step that names more stages tells of where they run."""
 _SCRIPTS = {"5": "run_teacher_forced_comparison"}
-_RUNS = lazy(r"\b(?:[Rr]un|[Rr]edo|[Rr]epeat|[Gg]o back to) Stages? (\d(?:(?:,| and|, then) \d)*)")
+_RUNS = lazy(
+    r"\b(?:[Rr]un|[Rr]edo|[Rr]epeat|[Gg]o (?:back )?to) Stages? (\d(?:(?:,| and|, then) \d)*)"
+)
 _NUMBER = lazy(r"\d")
 
 
