@@ -88,6 +88,34 @@ def test_every_story_fits_and_speaks_plainly(doctor: Diagnoser) -> None:
     assert (long, odd) == ({}, {})
 
 
+OPEN = [
+    {"kind": "timing_summary", "operation": "step", "gap_share": 0.45},
+    {"kind": "code_pattern", "pattern": "custom-training-loop"},
+]
+"""Gaps between calls, and a script that was read in part."""
+
+
+@pytest.mark.parametrize(
+    ("given", "reads"),
+    [
+        ("diagnose --facts a.json", "diagnose inspect a.json train.py"),
+        ("diagnose inspect run/ b.log", "diagnose inspect run/ b.log train.py"),
+        ("diagnose my steps are slow", "diagnose inspect train.py"),
+        ("", "diagnose inspect train.py"),
+    ],
+)
+def test_what_is_read_in_addition_is_diagnosed_with_what_was_given(
+    given: str, reads: str, doctor: Diagnoser
+) -> None:
+    facts = [doctor.base.vocabulary.trusted(item, Provenance("file", "a.json")) for item in OPEN]
+    document = redacted(Document(doctor.diagnose(facts), command=given))
+    text = text_of(document.map(lambda _: list(report_text(document))), WIDTH)
+    assert f"$ {reads}\n" in text
+    assert "Suspected: API calls are not pipelined." in text
+    told = re.sub(r"\n +", " ", text)
+    assert "if the report then has 'API calls are not pipelined' as a problem, that is" in told
+
+
 EVERY = 12
 """Of the cases of the knowledge, one in so many is looked at: about 100."""
 UNFILLED = re.compile(
