@@ -88,7 +88,8 @@ def test_every_story_fits_and_speaks_plainly(doctor: Diagnoser) -> None:
     assert (long, odd) == ({}, {})
 
 
-OPEN = [
+SCRIPT = "diagnose probe script train.py"
+OPEN: list[dict[str, Any]] = [
     {"kind": "timing_summary", "operation": "step", "gap_share": 0.45},
     {"kind": "code_pattern", "pattern": "custom-training-loop"},
 ]
@@ -98,7 +99,7 @@ OPEN = [
 @pytest.mark.parametrize(
     ("given", "reads"),
     [
-        ("diagnose --facts a.json", "diagnose inspect a.json train.py"),
+        ("diagnose --facts a.json", f"{SCRIPT} -f json | diagnose --facts a.json --facts -"),
         ("diagnose inspect run/ b.log", "diagnose inspect run/ b.log train.py"),
         ("diagnose my steps are slow", "diagnose inspect train.py"),
         ("", "diagnose inspect train.py"),
@@ -110,10 +111,10 @@ def test_what_is_read_in_addition_is_diagnosed_with_what_was_given(
     facts = [doctor.base.vocabulary.trusted(item, Provenance("file", "a.json")) for item in OPEN]
     document = redacted(Document(doctor.diagnose(facts), command=given))
     text = text_of(document.map(lambda _: list(report_text(document))), WIDTH)
-    assert f"$ {reads}\n" in text
+    assert f"$ {reads}\n" in re.sub(r" \\\n +", " ", text)
     assert "Suspected: API calls are not pipelined." in text
     told = re.sub(r"\n +", " ", text)
-    assert "if the report then has 'API calls are not pipelined' as a problem, that is" in told
+    assert "if the report then has 'API calls are not pipelined' as a problem, it is the" in told
 
 
 EVERY = 12

@@ -23,7 +23,7 @@ ELSE = 110
 _AT_HAND = frozenset(["train.py", "TARGET_MODELING_FILE", "server.log"])
 """What everybody has who has such a trouble; other things have to be made first, or were read."""
 _OF_FILE = lazy(r"diagnose probe [a-z-]{2,30} ([^\s-]\S{0,300})")
-_GIVEN = lazy(r"diagnose (?:--facts|inspect) ((?:[^\s-]\S{0,300} ?){1,4})")
+_GIVEN = lazy(r"diagnose (?:--facts|inspect)(?: [^\s-]\S{0,300}){1,4}")
 _ELSEWHERE = lazy(r"\b(?:below|lines?)\b")
 
 
@@ -85,10 +85,10 @@ def decider(view: ReportView, suspects: Sequence[Diagnosis]) -> NextStep | None:
 
 
 def _told(suspects: Sequence[Diagnosis], view: ReportView, told: Sequence[str]) -> str:
-    """The titles; of one also why, where that was not ``told``."""
+    """The titles; of one, where there is room, also why, if that was not ``told``."""
     shown = [one_line(d.title) for d in suspects[:MAX_SUSPECTS]]
     why = [each for each in reasons(suspects[0], view)[:1] if brief(each) not in told]
-    if len(suspects) == 1 and why:
+    if len(suspects) == len(view.causes) == 1 and why:
         return f"{shown[0]}. {brief(why[0], ELSE * 2)}"
     return f"{'; or: '.join(shown)}."
 
@@ -97,11 +97,11 @@ def _step(
     step: NextStep, suspects: Sequence[Diagnosis], own: Sequence[Mapping[str, Any]], given: str
 ) -> Iterator[Line]:
     names = [f"'{one_line(each.title)}'" for each in suspects[:MAX_SUSPECTS]]
-    one, it = ("one of the two", "it") if len(names) > 1 else (names[0], "that")
+    one = "one of the two" if len(names) > 1 else names[0]
     adds = _begun_small(step.text.partition(" - ")[0])
     text = (
-        f"Add to what is known: {adds}. {DECIDES}if the report then has {one} as a problem, {it} "
-        f"is the cause: follow its Do; if not, {_otherwise(own)}."
+        f"Add to what is known: {adds}. {DECIDES}if the report then has {one} as a problem, it is "
+        f"the cause: follow its Do; if not, {_otherwise(own)}."
     )
     command = with_given(step.command, given)
     yield Line(text, 2, mark="Do: ")
@@ -114,12 +114,13 @@ def with_given(command: str, given: str) -> str:
     """The command of a probe as one that diagnoses what it finds together with what was given."""
     if not command.startswith("diagnose probe "):
         return command
-    found = _GIVEN.fullmatch(f"{given} ".rstrip())
-    known = found[1].strip() if found else ""
-    if own := _OF_FILE.fullmatch(command):
-        return " ".join(filter(None, ("diagnose inspect", known, own[1])))
-    read = f"diagnose inspect - {known}" if known else "diagnose --facts -"
-    return f"{command} -f json | {read}"
+    known = given if _GIVEN.fullmatch(given) else ""
+    own = _OF_FILE.fullmatch(command)
+    if own and "--facts" not in known:  # a facts file may be a bare list, as no other file is
+        return f"{known or 'diagnose inspect'} {own[1]}"
+    if known:
+        return f"{command} -f json | {known} {'--facts ' * ('--facts' in known)}-"
+    return f"{command} -f json | diagnose --facts -"
 
 
 def _otherwise(actions: Sequence[Mapping[str, Any]]) -> str:
