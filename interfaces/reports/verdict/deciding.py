@@ -127,8 +127,8 @@ def _otherwise(actions: Sequence[Mapping[str, Any]]) -> str:
     """What the first of these actions does, in a sentence."""
     own = first_sentence(actions[0]["do"].partition(DECIDES.strip())[0]) if actions else ""
     if not own or len(own) > ELSE or _ELSEWHERE.search(own):
-        return "`diagnose` asks what else it can be"
-    whole = " (`-v` has its command)" if actions[0].get("command") else ""
+        return "a consultation (diagnose, without more) asks what else it can be"
+    whole = " (option -v has its command)" if actions[0].get("command") else ""
     return _begun_small(in_words(own)).rstrip(". ") + whole
 
 
