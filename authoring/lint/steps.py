@@ -58,6 +58,10 @@ _HARD_TO_READ = {
     "letter by letter": "write 'exactly'",
     "on their way": "write 'submitted'",
     "Must it be": "write 'If it has to be'",
+    "named above": "name the thing, or write 'this' with what it is",
+    "named below": "name the thing, or write 'this' with what it is",
+    "told above": "name the thing, or write 'this' with what it is",
+    "lines above": "say in which file or output",
 }
 _HARD = re.compile("|".join(map(re.escape, _HARD_TO_READ)))
 
@@ -135,7 +139,11 @@ def _outcome_problems(item: Item) -> Iterator[Problem]:
     """Outcomes of a first step that run into each other, and open causes without such a step."""
     entry: e.Diagnosis = item.entry
     for number, action in enumerate(entry.actions):
-        _, decides, outcomes = action.do.partition(_DECIDES)
+        begins, decides, outcomes = action.do.partition(_DECIDES)
+        if decides and not begins.strip():
+            message = f"an action of {item.id} says what its outcomes mean, and not what to do"
+            hint = f"write what to run or to look at before '{_DECIDES}'"
+            yield Problem("MM218", message, item.where("actions", number, "do"), hint)
         if decides and len(_BRANCH.findall(outcomes)) < 2:
             message = f"an action of {item.id} decides without saying between what"
             hint = f"write '{_DECIDES} if ..., ...; if ..., ...'"

@@ -23,6 +23,8 @@ UNKNOWN = "not known"
 _VARIABLE = r"\$\{?([A-Z][A-Z0-9_]*)\}?"
 _SCAFFOLD = r"model_tree/|component_mapping|class_divergence"
 MAX_NAMES = 6
+UNSET = "Set first: "
+"""Stands before the variables without a value."""
 
 Facts = dict[str, list[Fact]]
 """The facts of each kind."""
@@ -148,7 +150,7 @@ def next_stage_lines(step: NextStage) -> Iterator[Line]:
         yield Line(step.then, 4, mark="Then: ")
     if step.command:
         yield Line(step.command, 6, "command", mark="$ ", keep=True)
-    for mark, listed in (("Missing: ", step.missing), ("Set first: ", step.unset)):
+    for mark, listed in (("Missing: ", step.missing), (UNSET, step.unset)):
         if listed:
             yield Line(", ".join(listed), 4, mark=mark)
     if step.verify:

@@ -166,7 +166,7 @@ def _verdict(
     if causes == 0:
         where = " in what could be read" if report.errors else ""
         if leads:
-            return f"No problem is proven{where}; {counted(leads, 'lead')}.{besides}"
+            return f"No cause is proven{where}; {counted(leads, 'lead')}.{besides}"
         if left and not where:
             return besides.strip()
         failed = [str(row.stage) for row in port.rows if row.alarming] if port else []

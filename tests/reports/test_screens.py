@@ -20,6 +20,7 @@ from modelmedic.interfaces.reports.formats import Document
 from modelmedic.interfaces.reports.formats.text import report_text
 from modelmedic.interfaces.reports.layout import text_of
 from modelmedic.interfaces.reports.output_guard import redacted
+from modelmedic.interfaces.reports.verdict.stage_runs import COMMANDS
 from modelmedic.interfaces.reports.view import view_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,10 +88,39 @@ def test_every_story_fits_and_speaks_plainly(doctor: Diagnoser) -> None:
     assert (long, odd) == ({}, {})
 
 
+SCRIPT = "diagnose probe script train.py"
+OPEN: list[dict[str, Any]] = [
+    {"kind": "timing_summary", "operation": "step", "gap_share": 0.45},
+    {"kind": "code_pattern", "pattern": "custom-training-loop"},
+]
+"""Gaps between calls, and a script that was read in part."""
+
+
+@pytest.mark.parametrize(
+    ("given", "reads"),
+    [
+        ("diagnose --facts a.json", f"{SCRIPT} -f json | diagnose --facts a.json --facts -"),
+        ("diagnose inspect run/ b.log", "diagnose inspect run/ b.log train.py"),
+        ("diagnose my steps are slow", "diagnose inspect train.py"),
+        ("", "diagnose inspect train.py"),
+    ],
+)
+def test_what_is_read_in_addition_is_diagnosed_with_what_was_given(
+    given: str, reads: str, doctor: Diagnoser
+) -> None:
+    facts = [doctor.base.vocabulary.trusted(item, Provenance("file", "a.json")) for item in OPEN]
+    document = redacted(Document(doctor.diagnose(facts), command=given))
+    text = text_of(document.map(lambda _: list(report_text(document))), WIDTH)
+    assert f"$ {reads}\n" in re.sub(r" \\\n +", " ", text)
+    assert "Suspected: API calls are not pipelined." in text
+    told = re.sub(r"\n +", " ", text)
+    assert "if the report then has 'API calls are not pipelined' as a problem, it is the" in told
+
+
 EVERY = 12
 """Of the cases of the knowledge, one in so many is looked at: about 100."""
 UNFILLED = re.compile(
-    r"(?<![$\w{])COMPONENT\b(?! by )|patch_COMPONENT|\((?:so|other|)\)(?<!\w\(\))|\(, | ,\)|"
+    r"(?<![$\w{])COMPONENT\b(?! by\b)|patch_COMPONENT|\((?:so|other|)\)(?<!\w\(\))|\(, | ,\)|"
     r"\{[a-z_]{1,30}\.[a-z_]{1,30}\}",
     re.MULTILINE,
 )
@@ -147,6 +177,13 @@ def test_other_cases_hold_the_same_standard(doctor: Diagnoser) -> None:
     assert not wrong
 
 
+def test_the_commands_of_stages_are_those_of_the_knowledge() -> None:
+    texts = (path.read_text("utf-8") for path in ROOT.glob("knowledge/neuron/diagnoses/*.yaml"))
+    known = " ".join(" ".join(texts).split())
+    assert len(COMMANDS) >= 3
+    assert [number for number, command in COMMANDS.items() if command not in known] == []
+
+
 def unfilled(text: str) -> str:
     """What stands for something and is not said; commands may hold what the screen tells of."""
     said: list[str] = []
@@ -193,9 +230,39 @@ def test_it_sees_what_is_unfilled() -> None:
     assert not unfilled("  call result() of $COMPONENT")
 
 
+DANGLING = re.compile(r"\b(?:named|told) (?:above|below)\b|\blines above\b|\bnamed keyword\b")
+VARIABLE = re.compile(r"\$\{?([A-Z][A-Z_]{1,30})\b")
+EXPLAINED = frozenset(["EXP_DIR", "SCRIPTS_DIR", "SOURCE_MODEL_PATH", "TARGET_MODELING_FILE"])
+
+
+def unclear(text: str, causes: int, problems: bool) -> str:
+    """What somebody stumbles over who sees nothing but this screen."""
+    told = re.sub(r"\n +", " ", text).partition("More: ")[0]
+    if problems and not re.search(r"This decides: |Worked if: ", told):
+        return "no outcome"
+    if found := DANGLING.search(told):
+        return found[0]
+    if causes < 2 and re.search(r"^ *(?:Next|Or): +[A-Z][^?\n]{20,}\n +\$ ", text, re.MULTILINE):
+        return "a reading without what its outcomes mean"
+    replaced = " ".join(re.findall(r"Replace: (.*)", told))
+    for name in VARIABLE.findall(told) if problems and causes < 2 else ():
+        if name in EXPLAINED and name not in replaced and f"{name}: " not in told:
+            return str(name)
+    return ""
+
+
+def test_it_sees_what_is_unclear() -> None:
+    assert unclear("[error] A\n  Do: Look.\n", 1, True) == "no outcome"
+    assert unclear("[error] A\n  Do: Look. This decides: if a, b; if c, d.\n", 1, True) == ""
+    assert unclear("  Do: Repair the entry named above.\n", 1, False) == "named above"
+    todo = "  Do: ls $EXP_DIR.\n  Worked if: It is 0.\n"
+    assert unclear(todo, 1, True) == "EXP_DIR"
+    assert not unclear(f"{todo}  Replace: $EXP_DIR by your folder\n", 1, True)
+
+
 def test_no_screen_of_any_case_is_left_unfilled(doctor: Diagnoser) -> None:
-    """All cases: what stands for a value is filled in, or the screen says what to put there; and
-    code can be pasted."""
+    """All cases: what stands for a value is filled in, or the screen says what to put there; code
+    can be pasted; and it is said what outcomes mean."""
     vocabulary = doctor.base.vocabulary
     wrong, tried = [], 0
     for path in sorted(ROOT.glob("knowledge/*/*/*.test.yaml")):
@@ -203,12 +270,16 @@ def test_no_screen_of_any_case_is_left_unfilled(doctor: Diagnoser) -> None:
             if case["kind"] not in ("fires", "story"):
                 continue
             given = [vocabulary.trusted(i, Provenance("file", "facts.json")) for i in case["facts"]]
-            document = redacted(Document(doctor.diagnose(given), command="diagnose"))
+            report = doctor.diagnose(given)
+            document = redacted(Document(report, command="diagnose"))
             lines = document.map(lambda _: list(report_text(document)))  # noqa: B023
             tried += 1
-            text = text_of(lines, WIDTH)
-            if found := unfilled(text) or unread(text):
+            text, causes = text_of(lines, WIDTH), len(view_of(report).causes)
+            problems = any(d.kind != "benign" and not d.accepted for d in report.diagnoses)
+            if found := unfilled(text) or unread(text) or unclear(text, causes, problems):
                 wrong.append((path.stem, case["name"], found))
+            if len(text.splitlines()) > LIMITS.get(max(causes, 1), 44):
+                wrong.append((path.stem, case["name"], "long"))
     assert tried > 1000
     assert not wrong
 

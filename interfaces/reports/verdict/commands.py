@@ -9,7 +9,7 @@ from ....engine.diagnosis.report import Diagnosis
 from ....facts.lazy_pattern import lazy
 from ....facts.records import NamedTuple
 from ..layout import Line, balanced, is_arguments, is_setting, prompt, quoted
-from .placeholders import in_words, replacements
+from .placeholders import REPLACE, in_words, replacements
 from .words import brief, first_sentence
 
 TYPE_CHECKING = False
@@ -23,13 +23,14 @@ RIGHT_FORM = "Right form: "
 """Stands in a message before the repair of what it names."""
 _NAMES = lazy(r"[a-z]{1,40}_[a-z_]{1,40}(?==|\()")
 WHOLE = "# long: `-v` shows the whole command"
+TO_RUN = "To run Stage "
 DECIDES = "This decides: "
 """Stands in an action before what its outcomes mean."""
 ACTION = 420
 """Characters of what to do: a step is given whole."""
 CHECK = 170
 """Characters on how to see that an action worked."""
-_OPEN = lazy(r"[A-Z]{2}|\./|\.py\b|\.log\b")
+_OPEN = lazy(r"[A-Z]{2}|\./|\.py\b|\.log\b|train\.jsonl")
 """What may stand for something of the reader's."""
 _OPENS = lazy(r"--?[A-Za-z]|&&$|\|\|?$")
 OURS = lazy(
@@ -89,11 +90,19 @@ def action_lines(
         return
     first, own = actions[0], actions[1:]
     yield Line(brief(in_words(first["do"]), ACTION), 2, mark=mark)
-    if command := first.get("command"):
+    command = first.get("command", "")
+    if command:
         yield shell_command(command)
-        told = f"{first['do']} {where}"
-        if where is not None and _OPEN.search(command) and (put := replacements(command, told)):
-            yield Line(put, 2, mark="Replace: ")
+    told, check = f"{first['do']}\n{where}", first.get("verify", "")
+    if where is not None and _OPEN.search(command + "\n" + (told := f"{told}\n{check}")):
+        yield from _replaced(command, told)
+    if where is not None and "Stage" in told:
+        from .stage_runs import stage_runs
+
+        for number, run in stage_runs(first["do"], command):
+            yield Line("", 2, "dim", mark=f"{TO_RUN}{number}:")
+            yield shell_command(run)
+            yield from _replaced(run, where)
     if first.get("verify"):
         if checked:
             yield Line(
@@ -105,6 +114,12 @@ def action_lines(
         if checked and own and not whole and own[0].get("verify"):
             check = first_sentence(in_words(own[0]["verify"]))
             yield Line(brief(check, CHECK), 2, mark="Worked if: ")
+
+
+def _replaced(command: str, told: str) -> Iterator[Line]:
+    """What to put into a command, of which ``told`` may tell."""
+    if put := replacements(command, told):
+        yield Line(put, 2, mark=REPLACE)
 
 
 def corrected(form: str, d: Diagnosis) -> dict[str, str]:

@@ -5,17 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....engine.diagnosis.report import NextStep
-from ..layout import Line
+from ..layout import Line, wrapped
 from ..view import ReportView
-from .commands import shell_command
-from .placeholders import replacements
+from .commands import TO_RUN, WIDTH, shell_command
+from .placeholders import REPLACE, replacements
 from .words import brief
 
 MAX_CAUSES = 3
 MAX_STEPS = 2
 LEADS = "Leads (weaker): "
+SPARED = (
+    "Ruled out: ", "Terms: ", TO_RUN, LEADS, "Known from: ", "Explains: ", REPLACE, "=> First: ",
+    "To hand over: ",
+)  # fmt: skip
+"""What stands behind that which people act on; of the words of commands, the last ones."""
 PACKET = 600
 """Characters of the list of what to hand over: the reader needs every item."""
+
+
+def fitted(lines: list[Line], most: int) -> list[Line]:
+    """The lines of a screen; where there are too many, without those that are missed least."""
+    left = list(lines)
+    for mark in SPARED:
+        while sum(len(wrapped(line, WIDTH)) for line in left) > most:
+            found = [n for n, line in enumerate(left) if line.mark.startswith(mark)]
+            if len(found) < (2 if mark == REPLACE else 1):
+                break  # the first step keeps its words
+            end = found[-1] + 1
+            while (
+                mark == TO_RUN and end < len(left) and (left[end].keep or left[end].mark == REPLACE)
+            ):
+                end += 1
+            del left[found[-1] : end]
+    return left
 
 
 def asked(step: NextStep) -> str:
@@ -30,7 +52,7 @@ def step_command(step: NextStep) -> Iterator[Line]:
     """The command of a step, and what to put into it."""
     yield shell_command(step.command)
     if replaced := replacements(step.command, step.text):
-        yield Line(replaced, 2, mark="Replace: ")
+        yield Line(replaced, 2, mark=REPLACE)
 
 
 def is_open(view: ReportView) -> bool:

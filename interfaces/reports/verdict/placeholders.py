@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from ....facts.lazy_pattern import lazy
 from ..layout import Line
 
+REPLACE = "Replace: "
+"""Stands before what to put in for the words of a command."""
 _MEANINGS = {
     "BASE_MODEL": "the name of your base model",
     "BASE": "the folder of the base model",
@@ -17,7 +19,13 @@ _MEANINGS = {
     "OTHER_ADAPTER": "that of another adapter",
     "BASE_FOLDER": "the folder of the base model",
     "CONTAINER_NAME": "the name of your container",
-    "EXP_DIR": "the folder of your port check, which holds results/",
+    "EXP_DIR": "your port check's folder (with results/)",
+    "SCRIPTS_DIR": "the folder of run_stage0.py",
+    "SOURCE_MODEL_PATH": "the reference's folder",
+    "TARGET_INNER_CLASS": "the port's inner model class",
+    "TARGET_CONFIG_CLASS": "its config class",
+    "TARGET_CAUSAL_CLASS": "its ...ForCausalLM class",
+    "VENV": "the folder of your virtual environment",
     "FILE": "the file to read",
     "FOLDER": "the folder to read",
     "LOG": "the file with the output of your job",
@@ -25,7 +33,7 @@ _MEANINGS = {
     "NAME": "its name",
     "OPTION": "the option",
     "RENDERER": "the name of the renderer",
-    "TARGET_MODELING_FILE": "the modeling file of the port",
+    "TARGET_MODELING_FILE": "the port's modeling file",
     "COMPILED_MODEL_PATH": "the folder of the compiled model",
     "TOKENIZER": "the folder or name of the tokenizer",
     "MODEL": "your model, by its id or folder",
@@ -37,6 +45,8 @@ _MEANINGS = {
     "REF_CAPTURES": "those of the reference",
     "COMPONENT": "the component",
     "DESCRIBED": "the output of kubectl describe",
+    "PATCH": "the path of that patch",
+    "train.jsonl": "your data",
     "PID": "the process id of your job",
     "IMAGE": "your container image",
     "CONTAINER": "your container",
@@ -75,9 +85,11 @@ _MEANINGS = {
     "server.log": "the output of your server",
 }
 _WORD = lazy(
-    r"(?<![\w${/.-])(?:(?:\./[a-z]{2,20}|[a-z]{2,20}\.(?:py|log))(?![\w=/.-])"
+    r"(?<![\w${/.-])(?:(?:\./[a-z]{2,20}|[a-z]{2,20}\.(?:py|log|jsonl))(?![\w=/.-])"
     r"|[A-Z][A-Z_]{1,30}(?![\w=.-]))"
+    r"|\$\{?[A-Z][A-Z_]{1,30}\b(?!:-)"
 )
+_IN_TEXT = lazy(r"\$[A-Z][A-Z_]{1,30}\b|(?<![\w$/{])[A-Z]{2,20}(?:_[A-Z]{2,20}){1,3}\b")
 
 
 _IN_PATHS = lazy(r"patch_COMPONENT\b")
@@ -91,13 +103,25 @@ def in_words(text: str) -> str:
     return _COMPONENT.sub("the component", _IN_PATHS.sub("patch_<component>", text))
 
 
+def known_words(command: str) -> frozenset[str]:
+    """The words of a command that stand for something of the reader's."""
+    words = (found.strip("${") for found in _WORD.findall(command))
+    return frozenset(word for word in words if word in _MEANINGS)
+
+
 def replacements(command: str, told: str) -> str:
-    """What to put in for each word of the command that stands for something of the reader's; those
-    that were ``told`` of are left out."""
+    """What to put in for each word of the command, and for each variable of it or of what is
+    ``told``, that stands for something of the reader's; those that were told of are left out."""
+    shown = dict.fromkeys((*_WORD.findall(command), *_IN_TEXT.findall(told)))
+    found = {
+        word.strip("${"): "$" * word.startswith("$") + word.strip("${")
+        for word in shown
+        if word.strip("${") in _MEANINGS
+    }
     return "; ".join(
-        f"{word} by {_MEANINGS[word]}"
-        for word in dict.fromkeys(_WORD.findall(command))
-        if word in _MEANINGS and not re.search(rf"(?<!\w){re.escape(word)}(?!\w)", told)
+        f"{word} by {_MEANINGS[name]}"
+        for name, word in found.items()
+        if not re.search(rf"(?<![\w${{/]){re.escape(name)}(?::| is\b| \()", told)
     )
 
 

@@ -5,10 +5,9 @@ What is wrong, why, where, what to do, what was ruled out; the derivations stand
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ....engine.diagnosis.report import SEVERITIES, Diagnosis, NextStep, Report, Unexplained
-from ....facts.lazy_pattern import lazy
+from ....engine.diagnosis.report import SEVERITIES, Diagnosis, Report, Unexplained
 from ..formats.text import overlay_lines, problem_lines, severity_style
 from ..layout import Line, counted
 from ..safe_text import one_line
@@ -22,10 +21,11 @@ from .commands import (
     command_lines,
     corrected,
 )
-from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, step_command
-from .placeholders import glossary_lines
+from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, fitted, is_open
+from .placeholders import REPLACE, glossary_lines
 from .words import (
     brief,
+    detailed,
     effects,
     known_from,
     listed,
@@ -38,7 +38,16 @@ from .words import (
     titles,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 MAX_REASONS = 2
+SCREEN = (24, 24, 32, 40)
+"""Lines of 80 columns for a verdict with no cause, one, two, and three."""
+LONG = 160
+"""Characters of a reason that needs no other one."""
 MAX_PROBLEMS = 3
 MAX_COMMAND = 160
 """Characters of a command that is given once more, below the verdict."""
@@ -47,32 +56,43 @@ SYMPTOM = "symptom, cause open"
 TO_DECIDE = "; the step below tells"
 """Stands behind the confidence of a cause whose first step is to find out."""
 CONFLICT = "Not settled: other facts speak against it (`-v` says which); decide first."
-SAME = "Seen in the same facts as one above: settle that one, then look again."
-_PLACEHOLDER = lazy(r"(?<!\$)\b[A-Z][A-Z_]+\b")
+SAME = "Rests on the same facts as '{}': settle that first, then look again."
 _BEGUN = ""
 """Stands among what was said for the first thing to do."""
 
 
-def verdict_lines(report: Report, command: str = "") -> Iterator[Line]:
+def verdict_lines(report: Report, command: str = "") -> list[Line]:
     """The verdict on a report, for terminals. For one cause at most 24 lines of 80 columns, for
     three at most 40. ``command`` is what gave the report."""
     view = view_of(report)
     most, later = MAX_LINES, MAX_LINES if len(view.causes) < 3 else 3
     told: list[str] = []
-    for line in verdict_parts(view):
+    lines: list[Line] = []
+    put: set[str] = set()
+    for line in verdict_parts(view, command):
+        if line.mark == REPLACE and not (line := _put_once(line, put)).text:
+            continue
         told += [] if line.keep else [line.mark + line.text]
         if line.keep and line.style == "command":
-            yield from command_lines(line, most)
+            lines += command_lines(line, most)
             most = later
         elif "diagnose " in line.text:  # which is an English word, too
-            yield line._replace(text=OURS.sub(r"`\g<0>`", line.text))
+            lines.append(line._replace(text=OURS.sub(r"`\g<0>`", line.text)))
         else:
-            yield line
-    yield from glossary_lines("\n".join(told))
-    yield from _close(view, command)
+            lines.append(line)
+    lines += [*glossary_lines("\n".join(told)), *_close(view, command)]
+    room = SCREEN[min(len(view.causes), len(SCREEN) - 1)]
+    return fitted(lines, room) if len(lines) > room // 2 else lines
 
 
-def verdict_parts(view: ReportView) -> Iterator[Line]:
+def _put_once(line: Line, told: set[str]) -> Line:
+    """What stands for the same in several commands is told once."""
+    fresh = [part for part in line.text.split("; ") if part not in told]
+    told.update(fresh)
+    return line._replace(text="; ".join(fresh))
+
+
+def verdict_parts(view: ReportView, command: str = "") -> Iterator[Line]:
     """The verdict in the words that all formats for people share; commands are whole."""
     report, causes = view.report, view.causes
     if view.port:
@@ -87,7 +107,7 @@ def verdict_parts(view: ReportView) -> Iterator[Line]:
     for number, cause in enumerate(causes[:MAX_CAUSES]):
         if number or len(causes) > 1:
             yield Line()
-        yield from _cause(cause, view, number if len(causes) > 1 else None, said)
+        yield from _cause(cause, view, number if len(causes) > 1 else None, said, command)
     yield from titles("Also: ", causes[MAX_CAUSES:])
     if causes:
         if view.port:
@@ -103,21 +123,60 @@ def verdict_parts(view: ReportView) -> Iterator[Line]:
     yield from _rest(view)
 
 
-def _cause(d: Diagnosis, view: ReportView, number: int | None, said: set[str]) -> Iterator[Line]:
+def _cause(
+    d: Diagnosis, view: ReportView, number: int | None, said: set[str], given: str
+) -> Iterator[Line]:
     """A cause; ``number`` is its place among several. What those before have ``said`` is not said
-    again: findings of one message have its meaning and its fix in common."""
+    again: findings of one message have its meaning and its fix in common. ``given`` is the command
+    that gave the report."""
     alone = number is None
     is_open = not number and d.kind == "symptom" and bool(view.leads) and _undecided(view)
     sure = _sure(d, view)
-    yield Line(f"{d.headline}  ({sure})", mark=f"[{d.severity}] ", style=severity_style(d))
-    fresh = new(reasons(d, view)[: MAX_REASONS if alone else 1], said)
-    if number and not fresh and same_evidence(d, view.causes[:number], view):
-        yield Line(SAME, 2)
+    yield Line(f"{d.title}  ({sure})", mark=f"[{d.severity}] ", style=severity_style(d))
+    why = reasons(d, view)[: MAX_REASONS if alone else 1]
+    fresh = new(detailed(d, why) if d.detail else why, said)
+    if number and not fresh and (other := same_evidence(d, view.causes[:number], view)):
+        yield Line(SAME.format(one_line(other.title)), 2)
         return
-    told, form = _parted(fresh)
+    enough = d.kind == "symptom" or (fresh and len(fresh[0]) > LONG)
+    told, form = _parted(fresh[:1] if enough else fresh)
     for reason in told:
         yield Line(reason, 2)
     where = places(d, view)
+    yield from _rests_on(d, view, told, where, alone=alone)
+    if explained := _new_effects(effects(d, view), said):
+        yield Line(listed(explained), 2, mark=_accounts(d, view, explained))
+    actions: Sequence[Mapping[str, Any]] = d.actions
+    otherwise: Sequence[Line] = ()
+    packet: Sequence[str] = d.packet
+    if is_open:
+        from .deciding import deciding
+
+        suspects, step, actions, otherwise, packet = deciding(
+            d, view, given, told, decided=_BEGUN in said
+        )
+        yield from suspects
+        if step:
+            yield from step
+            said.add(_BEGUN)
+            return
+    first = _BEGUN not in said
+    left = [action for action in actions if action["do"] not in said]
+    if form and left:
+        left = [corrected(form, d)]
+    said.update(action["do"] for action in left[:1])
+    mark = "Do: " if alone else "Do first: " if first else "Then: "
+    yield from action_lines(left, mark, checked=first, where=where)
+    yield from otherwise
+    if packet and alone:
+        yield Line(listed(packet, PACKET), 2, mark="To hand over: ")
+    said.update([_BEGUN] if left else [])
+
+
+def _rests_on(
+    d: Diagnosis, view: ReportView, told: Sequence[str], where: str, *, alone: bool
+) -> Iterator[Line]:
+    """What a cause rests on, and where that is."""
     if alone and (quote := seen(d, view, (d.headline, where, *told))):
         yield Line(quote, 2, mark="Seen: ")
     elif alone and not (where or d.packet) and (source := known_from(d, view, told)):
@@ -126,23 +185,6 @@ def _cause(d: Diagnosis, view: ReportView, number: int | None, said: set[str]) -
         yield Line(CONFLICT, 2, "warning")
     if where:
         yield Line(where, 2, mark="Where: ")
-    if explained := _new_effects(effects(d, view), said):
-        yield Line(listed(explained), 2, mark=_accounts(d, view, explained))
-    if is_open:
-        yield from _deciding(view)
-        if _decider(view):
-            said.add(_BEGUN)
-            return
-    first = _BEGUN not in said
-    left = [action for action in d.actions if action["do"] not in said]
-    if form and left:
-        left = [corrected(form, d)]
-    said.update(action["do"] for action in left[:1])
-    mark = "Do: " if alone else "Do first: " if first else "Then: "
-    yield from action_lines(left, mark, checked=first, where=where)
-    if d.packet and alone:
-        yield Line(listed(d.packet, PACKET), 2, mark="To hand over: ")
-    said.update([_BEGUN] if left else [])
 
 
 def _parted(found: Sequence[str]) -> tuple[list[str], str]:
@@ -191,29 +233,6 @@ def _accounts(d: Diagnosis, view: ReportView, explained: Sequence[str]) -> str:
 def _undecided(view: ReportView) -> bool:
     """Whether no more is known than symptoms."""
     return all(d.kind == "symptom" for d in view.causes)
-
-
-def _deciding(view: ReportView) -> Iterator[Line]:
-    """What could be behind a symptom, and the step that tells."""
-    leads = [d for d in view.leads if d.kind != "symptom"] or view.leads
-    perhaps = f"; perhaps: {'; or: '.join(one_line(d.title) for d in leads[:2])}" if leads else ""
-    yield Line(f"not decided yet{perhaps}.", 2, mark="Cause: ")
-    if step := _decider(view):
-        yield Line(asked(step), 2, mark="This decides: ")
-        if step.command:
-            yield from step_command(step)
-
-
-def _decider(view: ReportView) -> NextStep | None:
-    """The step that tells most of the causes that come into question apart."""
-    leads = {d.id for d in view.leads}
-    steps = [step for step in view.report.next if step.type != "action"]
-    best = [step for step in steps if leads.intersection(step.separates)]
-    return max(
-        best or steps,
-        key=lambda s: (len(leads.intersection(s.separates)), not _PLACEHOLDER.search(s.command)),
-        default=None,
-    )
 
 
 def proposed_commands(report: Report) -> Iterator[tuple[str, str]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..layout import Line
-from ..port import UNKNOWN, Port, StageRow, next_stage_lines
+from ..port import UNKNOWN, UNSET, Port, StageRow, next_stage_lines
 from ..view import ReportView
 from .commands import shell_command
+from .placeholders import REPLACE, replacements
 from .words import listed
 
 STAGES = 170
@@ -26,7 +27,11 @@ def stage_lines(port: Port, view: ReportView) -> Iterator[Line]:
         yield from _unnamed_failures(port, view)
     elif port.next:
         for line in next_stage_lines(port.next):  # an id is a word of the engine
-            yield line._replace(text=line.text.removesuffix(f"  ({port.next.finding})"))
+            unset = line.text.replace(", ", " $") if line.mark == UNSET else ""
+            if put := replacements(f"${unset}", ""):
+                yield line._replace(text=put, mark=REPLACE)
+            else:
+                yield line._replace(text=line.text.removesuffix(f"  ({port.next.finding})"))
 
 
 def _states(port: Port) -> Iterator[str]:
@@ -87,3 +92,5 @@ def stage_after(port: Port, *, command: bool = False) -> Iterator[Line]:
     yield Line(port.next.title, mark="Next stage: ")
     if command and port.next.command:
         yield shell_command(port.next.command)
+        if put := replacements(port.next.command, ""):
+            yield Line(put, 2, mark=REPLACE)

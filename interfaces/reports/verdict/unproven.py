@@ -11,7 +11,7 @@ from ..unexplained import advice
 from ..view import NEXT, ReportView
 from .commands import action_lines
 from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, step_command
-from .words import brief, listed, looked_at, new, places, reasons, seen, titles
+from .words import brief, detailed, listed, looked_at, new, places, reasons, seen, titles
 
 MAX_FINE = 3
 STILL_WRONG = (
@@ -25,8 +25,8 @@ def without_cause(view: ReportView) -> Iterator[Line]:
     """Nothing is proven: what is likely, and what would tell."""
     said: set[str] = set()
     for lead in view.leads[:MAX_CAUSES]:
-        yield Line(lead.headline, 2, "warning", mark=f"[{lead.severity}, possible] ")
-        told = [brief(reason) for reason in new(reasons(lead, view)[:1], said)]
+        yield Line(lead.title, 2, "warning", mark=f"[{lead.severity}, possible] ")
+        told = [brief(reason) for reason in new(detailed(lead, reasons(lead, view)[:1]), said)]
         yield from (Line(reason, 4) for reason in told)
         if len(view.leads) == 1:
             yield from _shown(lead, view, told)
@@ -61,21 +61,18 @@ def _shown(d: Diagnosis, view: ReportView, told: Sequence[str]) -> Iterator[Line
 
 
 def _steps(view: ReportView) -> list[NextStep]:
-    """What to find out where no cause is proven: of leads that can be tried out, only what tells
-    them apart."""
-    if not is_open(view):
+    """What to find out where no cause is proven; a lead that can be tried out says so itself."""
+    if not is_open(view) or any(lead.actions for lead in view.leads[:1]):
         return []
-    steps = [step for step in view.report.next if step.type != "action"]
-    leads = {d.id for d in view.leads}
-    telling = [step for step in steps if leads.intersection(step.separates)]
-    return telling if telling or (leads and view.leads[0].actions) else steps
+    return [step for step in view.report.next if step.type != "action"]
 
 
 def _fine(found: Sequence[Diagnosis], view: ReportView, *, alone: bool) -> Iterator[Line]:
     """What is in order, and by what figure; of one that stands ``alone`` also what follows."""
     for d in found[:MAX_FINE]:
         yield Line(one_line(d.title), style="good", mark="No fault: " if d.actions else "Fine: ")
-        yield from (Line(brief(reason), 2) for reason in reasons(d, view)[:1])
+        said = () if view.leads else reasons(d, view)[:1]
+        yield from (Line(brief(reason), 2) for reason in said)
     yield from titles("Also fine: ", found[MAX_FINE:], "good")
     if alone and len(found) == 1:
         yield from action_lines(found[0].actions, where="")

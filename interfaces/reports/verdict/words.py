@@ -41,11 +41,13 @@ _QUOTED = ("text", "snippet", "detail")
 _NAMING = ("name", "component", "package", "pod", "path", "file")
 """Attributes that name what a fact is about, and need no label."""
 REPORTED = "your report in words; nothing was measured"
+_OF_MESSAGE = lazy(r"\b(?:message|sentence|warning) (?:names|lists|prints)\b")
+"""What to do needs the message itself."""
 _STEM = 5
 _WORD = lazy(r"[a-z0-9_]+")
 _NUMERAL = lazy(r"(?<![\w.])\d+(?:[.,]\d+)?(?![\d.]*\.\d|\w)")
 _PLURAL = lazy(r"\b(\d{1,9}) (\w{2,30})\(s\)")
-_ANSWERED = lazy(r"\? [^?]+$")
+_ANSWERED = lazy(r"\w\? [^?]+$")
 _SENTENCES = lazy(r"(?<=[a-z0-9)\]%\"'][.])\s+(?=[A-Z`'\"])")
 _LIBRARY = lazy(
     r"(?:.{0,400}/)?(?:site-packages|dist-packages|lib/python\d(?:\.\d{1,2})?)/"
@@ -82,12 +84,21 @@ def reasons(d: Diagnosis, view: ReportView) -> list[str]:
     return [first] if _numbers(first) - _numbers(d.headline) or not repeats else []
 
 
+def detailed(d: Diagnosis, found: Sequence[str]) -> list[str]:
+    """The reasons, behind the title of the row that alone concludes a finding: above them stands
+    that of the finding. It is left out where it says no more."""
+    if len(_stems(d.detail) - _stems(f"{d.title} {found[0] if found else ''}")) < MIN_NEWS:
+        return list(found)
+    return [" ".join([f"{d.detail}.", *found[:1]]), *found[1:]]
+
+
 def _in_plain_words(message: str, view: ReportView) -> str:
     """A message in which listed values stand as what they mean, ``shard(s)`` as one or several, and
     two places in one pair of parentheses."""
     text = message.replace(") (", "; ")
     if "(s)" in text:
         text = _PLURAL.sub(lambda m: counted(int(m[1]), m[2]), text)
+    text = text.removesuffix(" ?")  # a value that is not known, at the end
     for key, meaning in view.report.meanings.items():
         value = key.partition("=")[2]
         if "-" in value and value in text:
@@ -117,7 +128,7 @@ def brief(text: str, limit: int = SENTENCE) -> str:
         return text
     end = max(text.rfind(mark, 0, limit) for mark in (". ", "; ", ": "))
     if end > limit // 3:
-        return text[: end + 1].rstrip(";:") + ("" if text[end] == "." else " ...")
+        return text[:end] + (" ..." if text[end] == ":" else ".")
     return text[: text.rfind(" ", 0, limit)] + " ..."
 
 
@@ -220,10 +231,10 @@ def _quoted(title: str, complaint: Fact) -> str:
     return f'"{said}"' if said and len(said) <= QUOTE else title
 
 
-def same_evidence(d: Diagnosis, others: Sequence[Diagnosis], view: ReportView) -> bool:
-    """Whether a finding rests on nothing but the facts of one of the others."""
+def same_evidence(d: Diagnosis, others: Sequence[Diagnosis], view: ReportView) -> Diagnosis | None:
+    """The one of the others on nothing but whose facts a finding rests."""
     own = _evidence(d, view).keys()
-    return any(own <= _evidence(other, view).keys() for other in others)
+    return next((other for other in others if own <= _evidence(other, view).keys()), None)
 
 
 def _evidence(d: Diagnosis, view: ReportView) -> dict[str, None]:
@@ -237,12 +248,13 @@ def seen(d: Diagnosis, view: ReportView, shown: Iterable[str]) -> str:
     own = _evidence(d, view)
     told = " ".join(shown)
     words = _stems(told)
+    least = 0 if d.actions and _OF_MESSAGE.search(d.actions[0]["do"]) else MIN_NEWS
     for name, fact, _ in view.report.facts:
         if name not in own or fact.kind == "symptom":
             continue
         for attribute in _QUOTED[1:] if _numbers(told) else _QUOTED:
             said = one_line(" ".join(str(fact.get(attribute) or "").split()))
-            if len(_stems(said) - words) >= MIN_NEWS:
+            if said and said not in told and len(_stems(said) - words) >= least:
                 return said if len(said) <= SEEN else said[: said.rfind(" ", 0, SEEN)] + " ..."
     return ""
 
@@ -297,8 +309,10 @@ def _in_words(fact: Fact, view: ReportView) -> str:
     if not named and rest[:1] and (meant := _meaning(fact, rest[0], view)):
         if rest[1:] == ["present"]:
             return brief(f"looked for and not found: {meant}")
-        if rest[1:] == ["ok"]:
-            return brief(f"{meant}: {'yes' if fact.get('ok') else 'no'}")
+        if rest[-1] == "ok":
+            more = [_meaning(fact, n, view) or _plainly(n, fact.get(n)) for n in rest[1:-1]]
+            aside = f" ({', '.join(more)})" * bool(more)
+            return brief(f"{meant}: {'yes' if fact.get('ok') else 'no'}{aside}")
         if len(rest) == 1:
             return brief(meant)
     head = " ".join([fact.kind.replace("_", " "), *named])

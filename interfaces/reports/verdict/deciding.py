@@ -1,0 +1,137 @@
+"""A symptom whose cause is open: what is suspected, and the one step that tells, with what each of
+its outcomes means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ....engine.diagnosis.report import Diagnosis, NextStep
+from ....facts.lazy_pattern import lazy
+from ....facts.records import NamedTuple
+from ..layout import Line
+from ..safe_text import one_line
+from ..view import ReportView
+from .commands import DECIDES, shell_command
+from .placeholders import REPLACE, in_words, known_words, replacements
+from .words import brief, first_sentence, reasons
+
+MAX_SUSPECTS = 2
+ELSE = 110
+"""Characters of what to do where a step names nothing: one sentence."""
+_AT_HAND = frozenset(["train.py", "TARGET_MODELING_FILE", "server.log"])
+"""What everybody has who has such a trouble; other things have to be made first, or were read."""
+_OF_FILE = lazy(r"diagnose probe [a-z-]{2,30} ([^\s-]\S{0,300})")
+_GIVEN = lazy(r"diagnose (?:--facts|inspect)(?: [^\s-]\S{0,300}){1,4}")
+_ELSEWHERE = lazy(r"\b(?:below|lines?)\b")
+
+
+class Open(NamedTuple):
+    """What is told of an open cause: what is suspected, the step that decides it, if there is one
+    that fits, else the actions to begin with, what follows where they do not help, and what to hand
+    over then."""
+
+    suspects: Sequence[Line]
+    step: Sequence[Line]
+    actions: Sequence[Mapping[str, Any]]
+    otherwise: Sequence[Line]
+    packet: Sequence[str]
+
+
+def deciding(
+    d: Diagnosis, view: ReportView, given: str, told: Sequence[str], *, decided: bool
+) -> Open:
+    """Of a symptom. ``given`` is the command that gave the report, ``told`` what was said of the
+    symptom; ``decided`` says that another step stands on the screen."""
+    suspects = suspected(view)
+    own, otherwise, packet = d.actions, "", d.packet
+    first = suspects[0].actions[:1] if suspects else ()
+    tries = any(action.get("verify") for action in first)
+    if tries and (len(suspects) == 1 or not _decides(own)):
+        otherwise = "" if _decides(first) else _otherwise(own)
+        own, packet = first, suspects[0].packet
+    is_told = decided or (len(suspects) == 1 and _decides(own))
+    step = None if is_told else decider(view, suspects)
+    return Open(
+        [Line(_told(suspects, view, told), 2, mark="Suspected: ")] if suspects else [],
+        list(_step(step, suspects, own, given)) if step else [],
+        own,
+        [Line(f"{otherwise}.", 2, mark="If it is not that: ")] if otherwise and not decided else [],
+        packet,
+    )
+
+
+def _decides(actions: Sequence[Mapping[str, Any]]) -> bool:
+    return any(DECIDES in action["do"] for action in actions[:1])
+
+
+def suspected(view: ReportView) -> Sequence[Diagnosis]:
+    """The leads that may be the cause."""
+    return [d for d in view.leads if d.kind != "symptom"] or view.leads
+
+
+def decider(view: ReportView, suspects: Sequence[Diagnosis]) -> NextStep | None:
+    """The reading of something at hand that tells most of the suspects apart. What has to be asked
+    or made first is better told by the symptom's own first step."""
+    names = {d.id for d in suspects}
+    steps = [
+        step
+        for step in view.report.next
+        if step.type == "probe" and names.intersection(step.separates)
+        if known_words(step.command) <= _AT_HAND and "..." not in step.command
+    ]
+    return max(steps, key=lambda s: len(names.intersection(s.separates)), default=None)
+
+
+def _told(suspects: Sequence[Diagnosis], view: ReportView, told: Sequence[str]) -> str:
+    """The titles; of one, where there is room, also why, if that was not ``told``."""
+    shown = [one_line(d.title) for d in suspects[:MAX_SUSPECTS]]
+    why = [each for each in reasons(suspects[0], view)[:1] if brief(each) not in told]
+    if len(suspects) == len(view.causes) == 1 and why:
+        return f"{shown[0]}. {brief(why[0], ELSE * 2)}"
+    return f"{'; or: '.join(shown)}."
+
+
+def _step(
+    step: NextStep, suspects: Sequence[Diagnosis], own: Sequence[Mapping[str, Any]], given: str
+) -> Iterator[Line]:
+    names = [f"'{one_line(each.title)}'" for each in suspects[:MAX_SUSPECTS]]
+    one = "one of the two" if len(names) > 1 else names[0]
+    adds = _begun_small(step.text.partition(" - ")[0])
+    text = (
+        f"Add to what is known: {adds}. {DECIDES}if the report then has {one} as a problem, it is "
+        f"the cause: follow its Do; if not, {_otherwise(own)}."
+    )
+    command = with_given(step.command, given)
+    yield Line(text, 2, mark="Do: ")
+    yield shell_command(command)
+    if put := replacements(command, step.text):
+        yield Line(put, 2, mark=REPLACE)
+
+
+def with_given(command: str, given: str) -> str:
+    """The command of a probe as one that diagnoses what it finds together with what was given."""
+    if not command.startswith("diagnose probe "):
+        return command
+    known = given if _GIVEN.fullmatch(given) else ""
+    own = _OF_FILE.fullmatch(command)
+    if own and "--facts" not in known:  # a facts file may be a bare list, as no other file is
+        return f"{known or 'diagnose inspect'} {own[1]}"
+    if known:
+        return f"{command} -f json | {known} {'--facts ' * ('--facts' in known)}-"
+    return f"{command} -f json | diagnose --facts -"
+
+
+def _otherwise(actions: Sequence[Mapping[str, Any]]) -> str:
+    """What the first of these actions does, in a sentence."""
+    own = first_sentence(actions[0]["do"].partition(DECIDES.strip())[0]) if actions else ""
+    if not own or len(own) > ELSE or _ELSEWHERE.search(own):
+        return "a consultation (diagnose, without more) asks what else it can be"
+    whole = " (option -v has its command)" if actions[0].get("command") else ""
+    return _begun_small(in_words(own)).rstrip(". ") + whole
+
+
+def _begun_small(text: str) -> str:
+    """A sentence that goes on another one."""
+    return text[:1].lower() + text[1:] if re.match(r"[A-Z][a-z]*\b(?!-)", text) else text
