@@ -160,7 +160,7 @@ def _done(pieces: list[Any], count: int) -> list[Any]:
     sizes = [len(piece) for piece in pieces]
     parted = [piece.reshape(count, -1, *piece.shape[1:]) for piece in pieces]
     mixed = np.concatenate(parted, axis=1).reshape(sum(sizes), *pieces[0].shape[1:])
-    return np.split(mixed, np.cumsum(sizes)[:-1])
+    return list(np.split(mixed, np.cumsum(sizes)[:-1]))
 
 
 def _undone(whole: Any, sizes: list[int], count: int) -> list[Any]:
