@@ -24,7 +24,7 @@ from ..strict_yaml import Document, load
 from .asked import ASKED
 from .checks import CHECKS
 from .detectors import COMPILED, START, Detector, compiled
-from .look import LISTED, Asked
+from .look import LISTED, Asked, is_quick
 
 FOLDER = Path(__file__).parent
 SOURCES = ("issuers.yaml", "contexts.yaml")
@@ -130,7 +130,8 @@ def build(folder: Path = FOLDER) -> dict[str, str]:
 
 
 def _asked(kind: str, name: int | str, pattern: str) -> Asked:
-    return kind, name, pattern, list(required_texts(pattern))
+    needs = required_texts(pattern)
+    return kind, name, pattern, list(needs) if all(map(is_quick, needs)) else []
 
 
 def _lines(rows: Sequence[object]) -> str:

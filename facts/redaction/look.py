@@ -26,7 +26,8 @@ FEW = 8
 Name = int | str
 """The number of a detector that is data, or the name of one that is code."""
 Asked = tuple[str, Name, str, list[str]]
-"""Kind and name of a detector, its pattern, and what each match of that has one of."""
+"""Kind and name of a detector, its pattern, and what each match of that has one of: texts that
+begin with three characters of a word (:func:`is_quick`)."""
 
 
 _HIDDEN = "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
@@ -41,8 +42,7 @@ class FirstLook:
     short run ends before."""
 
     def __init__(self, asked: Iterable[Asked]) -> None:
-        self._asked = [(kind, name, pattern, [_with_piece(text.encode("ascii")) for text in needs])
-                       for kind, name, pattern, needs in asked]  # fmt: skip
+        self._asked = list(asked)
         self._looks = 0
         self._automaton: Automaton | None = None
 
@@ -64,11 +64,11 @@ class FirstLook:
 
     def one_by_one(self, data: bytes) -> Iterator[tuple[str, Name]]:
         """The same without the automaton."""
-        low = data.lower()
-        pieces: set[tuple[int, ...]] = {(), *zip(low, low[1:], low[2:], strict=False)}
+        low = data.decode("latin-1").lower()
+        pieces = _pieces(low)
         for kind, name, pattern, needs in self._asked:
-            for piece, text in needs:
-                if piece in pieces and text in low:
+            for need in needs:
+                if need[:3] in pieces and need in low:
                     break
             else:
                 if needs:
@@ -81,12 +81,20 @@ class FirstLook:
         if self._automaton is None:
             self._automaton = Automaton(pattern for _, _, pattern, _ in self._asked)
         for number in self._automaton.found(data):
-            yield self._asked[number][:2]
+            kind, name, *_ = self._asked[number]
+            yield kind, name
 
 
-def _with_piece(text: bytes) -> tuple[tuple[int, ...], bytes]:
-    """Three bytes of a needed text, which tell sooner that another text does not hold it."""
-    return tuple(text[:3]) if len(text) >= 3 else (), text
+def is_quick(need: str) -> bool:
+    """Whether a need begins with three characters of a word."""
+    return len(need) >= 3 and len(need[:3].split()) == 1 and need[:3] == need[:3].strip()
+
+
+def _pieces(text: str) -> set[str]:
+    """All pieces of three characters in its words. Of hundreds of needs they leave a few to look
+    for."""
+    words = " ".join(set(text.split()))
+    return set(map("".join, zip(words, words[1:], words[2:], strict=False)))
 
 
 class Automaton:

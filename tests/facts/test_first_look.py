@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from modelmedic.facts.lazy_pattern import lazy
 from modelmedic.facts.redaction.detectors import searchable
-from modelmedic.facts.redaction.look import FEW, FirstLook
+from modelmedic.facts.redaction.look import FEW, FirstLook, is_quick
 
 PIECES = [
     "hf_", "sk-", "tml-", "ghp_", "AKIA", "0Q~", "pn", "u_", "token", "api_key", "Bearer ",
@@ -48,3 +48,11 @@ def test_a_lazy_pattern_is_a_pattern():
     assert pattern.sub("x", "ABBa") == "xa"
     assert pattern.findall("abab") == ["b", "b"]
     assert pattern.pattern == "a(b+)"
+
+
+@pytest.mark.parametrize(
+    ("need", "quick"),
+    [("hf_", True), ("key =", True), ("-u", False), (" -u", False), ("a b", False), ("", False)],
+)
+def test_a_need_begins_with_three_characters_of_a_word(need, quick):
+    assert is_quick(need) == quick
