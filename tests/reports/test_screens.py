@@ -284,6 +284,45 @@ def test_no_screen_of_any_case_is_left_unfilled(doctor: Diagnoser) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize(
+    ("facts", "check"),
+    [
+        (  # the step of the suspect
+            [{"kind": "call_timing", "operation": "forward_backward", "pending_s": 240,
+              "server_done": True}],
+            "Worked if: Each of the next 10 steps waits less than 30 s",
+        ),
+        (  # the reading that tells
+            [{"kind": "component_result", "component": "attn", "r_ratio": 40, "status": "fail"}],
+            "Worked if: The r_ratio of attn in results/stage2.json is below 1.2.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_step_that_decides_ends_when_the_complaint_does(
+    facts: list[dict[str, Any]], check: str, doctor: Diagnoser
+) -> None:
+    text = verdict_of(facts, doctor)
+    assert "Suspected: " in text
+    assert check in text
+
+
+def test_a_heading_counts_no_lead_that_is_nowhere(doctor: Diagnoser) -> None:
+    facts = [
+        {"kind": "e2e_result", "metric": "r_ratio_p95", "value": 1.9},
+        {"kind": "component_result", "component": "attn", "r_ratio": 1.5},
+    ]
+    text = verdict_of(facts, doctor)
+    assert "Leads (weaker)" not in text
+    assert ", and 1 lead (`-v`)." in text
+
+
+def verdict_of(facts: list[dict[str, Any]], doctor: Diagnoser) -> str:
+    vocabulary = doctor.base.vocabulary
+    known = [vocabulary.trusted(item, Provenance("file", "facts.json")) for item in facts]
+    document = Document(doctor.diagnose(known), command="diagnose --facts facts.json")
+    return text_of(redacted(document).map(lambda d: list(report_text(redacted(d)))), WIDTH)
+
+
 if __name__ == "__main__":
     SCREENS.mkdir(exist_ok=True)
     for old in SCREENS.glob("*.txt"):

@@ -13,7 +13,8 @@ from ....facts.records import NamedTuple
 from ..layout import Line
 from ..safe_text import one_line
 from ..view import ReportView
-from .commands import DECIDES, shell_command
+from .commands import CHECK, DECIDES, shell_command
+from .parts import SUSPECTED
 from .placeholders import REPLACE, in_words, known_words, replacements
 from .words import brief, first_sentence, reasons
 
@@ -24,6 +25,8 @@ _AT_HAND = frozenset(["train.py", "TARGET_MODELING_FILE", "server.log"])
 """What everybody has who has such a trouble; other things have to be made first, or were read."""
 _OF_FILE = lazy(r"diagnose probe [a-z-]{2,30} ([^\s-]\S{0,300})")
 _GIVEN = lazy(r"diagnose (?:--facts|inspect)(?: [^\s-]\S{0,300}){1,4}")
+_OF_COMMAND = lazy(r"(?:It|They|The (?:\w+ )?(?:command|output|chart|report)|The \w+ line)\b")
+"""Begins a check that reads what the command of its own action prints."""
 _ELSEWHERE = lazy(r"\b(?:below|lines?)\b")
 
 
@@ -46,20 +49,29 @@ def deciding(
     symptom; ``decided`` says that another step stands on the screen."""
     suspects = suspected(view)
     own, otherwise, packet = d.actions, "", d.packet
+    check = complaint_check(d)
     first = suspects[0].actions[:1] if suspects else ()
     tries = any(action.get("verify") for action in first)
     if tries and (len(suspects) == 1 or not _decides(own)):
         otherwise = "" if _decides(first) else _otherwise(own)
         own, packet = first, suspects[0].packet
+        if check and _decides(first):  # a step that tells ends when the complaint does
+            own = [{**action, "verify": check} for action in first]
     is_told = decided or (len(suspects) == 1 and _decides(own))
     step = None if is_told else decider(view, suspects)
     return Open(
-        [Line(_told(suspects, view, told), 2, mark="Suspected: ")] if suspects else [],
-        list(_step(step, suspects, own, given)) if step else [],
+        [Line(_told(suspects, view, told), 2, mark=SUSPECTED)] if suspects else [],
+        list(_step(step, suspects, own, given, check)) if step else [],
         own,
         [Line(f"{otherwise}.", 2, mark="If it is not that: ")] if otherwise and not decided else [],
         packet,
     )
+
+
+def complaint_check(d: Diagnosis) -> str:
+    """How to see that a symptom is gone, where that makes sense without its own command."""
+    check = str(d.actions[0].get("verify", "")) if d.actions else ""
+    return "" if _OF_COMMAND.match(check) else check
 
 
 def _decides(actions: Sequence[Mapping[str, Any]]) -> bool:
@@ -94,7 +106,11 @@ def _told(suspects: Sequence[Diagnosis], view: ReportView, told: Sequence[str]) 
 
 
 def _step(
-    step: NextStep, suspects: Sequence[Diagnosis], own: Sequence[Mapping[str, Any]], given: str
+    step: NextStep,
+    suspects: Sequence[Diagnosis],
+    own: Sequence[Mapping[str, Any]],
+    given: str,
+    check: str,
 ) -> Iterator[Line]:
     names = [f"'{one_line(each.title)}'" for each in suspects[:MAX_SUSPECTS]]
     one = "one of the two" if len(names) > 1 else names[0]
@@ -106,8 +122,10 @@ def _step(
     command = with_given(step.command, given)
     yield Line(text, 2, mark="Do: ")
     yield shell_command(command)
-    if put := replacements(command, step.text):
+    if put := replacements(command, f"{step.text}\n{check}"):
         yield Line(put, 2, mark=REPLACE)
+    if check:
+        yield Line(brief(first_sentence(in_words(check)), CHECK), 2, mark="Worked if: ")
 
 
 def with_given(command: str, given: str) -> str:

@@ -14,6 +14,7 @@ from .words import brief
 MAX_CAUSES = 3
 MAX_STEPS = 2
 LEADS = "Leads (weaker): "
+SUSPECTED = "Suspected: "
 SPARED = (
     "Ruled out: ", "Terms: ", TO_RUN, LEADS, "Known from: ", "Explains: ", REPLACE, "=> First: ",
     "To hand over: ",

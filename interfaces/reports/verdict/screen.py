@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ....engine.diagnosis.report import SEVERITIES, Diagnosis, Report, Unexplained
+from ....facts.lazy_pattern import lazy
 from ..formats.text import overlay_lines, problem_lines, severity_style
 from ..layout import Line, counted
 from ..safe_text import one_line
@@ -21,7 +22,7 @@ from .commands import (
     command_lines,
     corrected,
 )
-from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, fitted, is_open
+from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, SUSPECTED, fitted, is_open
 from .placeholders import REPLACE, glossary_lines
 from .words import (
     brief,
@@ -57,6 +58,7 @@ TO_DECIDE = "; the step below tells"
 """Stands behind the confidence of a cause whose first step is to find out."""
 CONFLICT = "Not settled: other facts speak against it (`-v` says which); decide first."
 SAME = "Rests on the same facts as '{}': settle that first, then look again."
+_LEADS_COUNTED = lazy(r"(?<=, and )\d{1,6} leads?(?=\.)")
 _BEGUN = ""
 """Stands among what was said for the first thing to do."""
 
@@ -82,7 +84,19 @@ def verdict_lines(report: Report, command: str = "") -> list[Line]:
             lines.append(line)
     lines += [*glossary_lines("\n".join(told)), *_close(view, command)]
     room = SCREEN[min(len(view.causes), len(SCREEN) - 1)]
-    return fitted(lines, room) if len(lines) > room // 2 else lines
+    return _leads_said(fitted(lines, room) if len(lines) > room // 2 else lines)
+
+
+def _leads_said(lines: list[Line]) -> list[Line]:
+    """A heading that counts leads of which no line is left says where they stand."""
+    if any(line.mark in (LEADS, SUSPECTED) for line in lines):
+        return lines
+    return [
+        line._replace(text=_LEADS_COUNTED.sub(r"\g<0> (`-v`)", line.text, count=1))
+        if line.style == "heading"
+        else line
+        for line in lines
+    ]
 
 
 def _put_once(line: Line, told: set[str]) -> Line:
