@@ -258,7 +258,7 @@ def _decoded(mask: Mask) -> bool:
 def _of_window(mask: Mask) -> bool:
     """Whether what is added or lost lies at the far end of what a query sees, and moves on with
     the queries."""
-    if mask.joined or not len(mask.rows):
+    if mask.joined or not len(mask.rows) or _of_some_rows(mask) is not None or _of_fixed_keys(mask):
         return False
     added = [(row, keys) for row, keys, _ in _changes(mask) if len(keys)]
     lost = [(row, keys) for row, _, keys in _changes(mask) if len(keys)]
@@ -274,11 +274,35 @@ def _of_window(mask: Mask) -> bool:
     return len(set(ends.values())) > 2 or (mask.window is not None and not _decoded(mask))
 
 
+def _of_some_rows(mask: Mask) -> Any:
+    """The rows of the batch that see other keys, where others see what they should: a window is a
+    setting of the model and holds for all of them. None where all differ, or there is one alone."""
+    counts = (mask.seen != mask.right).any(axis=2).sum(axis=1)
+    some = counts * 2 >= counts.max(initial=0)
+    return None if mask.joined or some.all() else np.flatnonzero(some)
+
+
+def _of_fixed_keys(mask: Mask) -> bool:
+    """Whether all queries lose the same keys, as far as they see them: such keys are taken for
+    padding. A query may keep itself."""
+    if (mask.seen & ~mask.right).any():
+        return False
+    for seen, right in zip(mask.seen, mask.right, strict=True):
+        lost = right & ~seen
+        fixed = np.broadcast_to(lost.any(axis=0), lost.shape) & right
+        own = np.eye(*lost.shape, dtype=bool)
+        if (lost != fixed)[~own].any():
+            return False
+    return True
+
+
 def _words(mask: Mask) -> str:
     row, added, lost = max(_changes(mask), key=lambda each: len(each[1]) + len(each[2]))
     parts = [f"{name} {_shown(keys)}" for name, keys in (("also", added), ("not", lost))
              if len(keys)]  # fmt: skip
     where = " of the rows of the batch one after another" if mask.joined else ""
+    if (some := _of_some_rows(mask)) is not None:
+        where = f", in {'row' if len(some) == 1 else 'rows'} {_shown(some)} of the batch only"
     return f"position {row} sees {' and '.join(parts)}{where}"
 
 

@@ -182,10 +182,23 @@ def _not_identity(found: Origin, one: Given) -> bool:
     return bool((found.rows[there] != np.flatnonzero(there)).any())
 
 
+def _behind_padding(found: Origin, one: Given) -> bool:
+    """Whether all rows come one after another, with rows of zeros between them: what is there was
+    not given to others, but stands behind the padding of the shards before it."""
+    there = found.rows >= 0
+    in_order = found.rows[there] == np.arange(there.sum())
+    return bool(in_order.mean() >= SHARE and _not_identity(found, one))
+
+
+def _anyhow(found: Origin, one: Given) -> bool:
+    return _not_identity(found, one) and not _behind_padding(found, one)
+
+
 ROW_FINDERS: dict[str, Finder] = {
     "rows-in-heads": finder(_heads), "rows-in-shards": finder(_shards),
     "rows-in-shards-of-heads": finder(_head_shards),
-    "rows": finder(_other), "rows-anyhow": finder(_not_identity),
+    "rows": finder(_other), "rows-anyhow": finder(_anyhow),
+    "rows-behind-padding": finder(_behind_padding),
     "rows-of-ranks": _zeros, "rows-of-siblings": finder(_of_siblings, siblings=True),
     "rows-copied": finder(_of_sibling(False), siblings=True),
     "rows-exchanged": finder(_of_sibling(True), siblings=True),
