@@ -29,7 +29,21 @@ class Origin(NamedTuple):
     own: int
 
 
-def finder(fits: Callable[[Origin, Given], bool], siblings: bool = False) -> Finder:
+def _first_rows(rows: Any) -> str:
+    return ", ".join(map(str, rows[:8])) + (", ..." if len(rows) > 8 else "")
+
+
+def _padding(rows: Any) -> str:
+    """Where rows of zeros begin, and how many there are."""
+    zero = np.flatnonzero(rows < 0)
+    starts = zero[np.diff(zero, prepend=-2) > 1]
+    return f"{len(zero)}, from {', '.join(map(str, starts[:4]))} on"
+
+
+def finder(
+    fits: Callable[[Origin, Given], bool], siblings: bool = False,
+    shown: Callable[[Any], str] = _first_rows,
+) -> Finder:  # fmt: skip
     """Proposes the rows that were found if ``fits`` takes how they lie."""
 
     def find(one: Given) -> Iterator[tuple[Reading, str]]:
@@ -40,10 +54,9 @@ def finder(fits: Callable[[Origin, Given], bool], siblings: bool = False) -> Fin
         if found is None or (found.rows == np.arange(found.own)).all() or not fits(found, one):
             return
         rows = found.rows
-        words = ", ".join(map(str, rows[:8])) + (", ..." if len(rows) > 8 else "")
         weight = np.where(rows[:, None] < 0, 0, found.pool[rows])
         yield one.reading._replace(weights=dict(one.reading.weights) | _with(one, found, weight)
-                                   ), words  # fmt: skip
+                                   ), shown(rows)  # fmt: skip
 
     return find
 
@@ -198,7 +211,7 @@ ROW_FINDERS: dict[str, Finder] = {
     "rows-in-heads": finder(_heads), "rows-in-shards": finder(_shards),
     "rows-in-shards-of-heads": finder(_head_shards),
     "rows": finder(_other), "rows-anyhow": finder(_anyhow),
-    "rows-behind-padding": finder(_behind_padding),
+    "rows-behind-padding": finder(_behind_padding, shown=_padding),
     "rows-of-ranks": _zeros, "rows-of-siblings": finder(_of_siblings, siblings=True),
     "rows-copied": finder(_of_sibling(False), siblings=True),
     "rows-exchanged": finder(_of_sibling(True), siblings=True),
