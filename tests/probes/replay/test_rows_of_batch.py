@@ -2,6 +2,7 @@
 
 import pytest
 
+from modelmedic.probes.replay.emission import rival_of, shown
 from modelmedic.probes.replay.formula.formulas import FORMULAS
 
 from .test_in_parts import firm, tried
@@ -76,14 +77,28 @@ def of_linear(weight, is_a):
                  lambda _right, x: x @ weight.T)  # fmt: skip
 
 
-@pytest.mark.parametrize("is_a", ["is_head", "is_router"])
-@pytest.mark.parametrize(("shards", "words"), [(2, "6, from 48 on"), (4, "18, from 24, 54, 84 on")])
-def test_rows_behind_padding_were_not_given_to_others(is_a, shards, words):
+def behind_padding(shards):
     pad = np.zeros((6, 32), np.float32)
     parts = [part for shard in np.split(HEAD, shards) for part in (shard, pad)]
-    cause, says = firm(of_linear(np.concatenate(parts)[:96], is_a))
+    return np.concatenate(parts)[:96]
+
+
+@pytest.mark.parametrize(("shards", "words"), [(2, "6, from 48 on"), (4, "18, from 24, 54, 84 on")])
+def test_rows_behind_padding_were_not_given_to_other_experts(shards, words):
+    cause, says = firm(of_linear(behind_padding(shards), "is_router"))
     assert cause == "weight-layout-mismatch"
     assert words in says
+
+
+def test_rows_of_a_head_behind_padding_have_two_names_and_neither_is_firm():
+    found = of_linear(behind_padding(2), "is_head")
+    best = next(shown(found))
+    rival = rival_of(best, found.trials, found.r_ratio)
+    assert rival is not None
+    assert rival.r_ratio < 1.1 * best.r_ratio < 1.8
+    causes = {each.hypothesis.cause for each in (best, rival)}
+    assert causes == {"weight-layout-mismatch", "embedding-rows-wrong"}
+    assert "6, from 48 on" in best.says
 
 
 @pytest.mark.parametrize("lost", [0, 6])
