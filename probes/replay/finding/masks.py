@@ -6,7 +6,7 @@ the numerator and the denominator of its softmax are sums over them, the same ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...shared import np
@@ -240,61 +240,3 @@ def _by_least_squares(query: Query) -> Any:
     keys = np.zeros(len(use), bool)
     keys[use] = found / (middle or 1.0) > 0.5
     return keys if keys.any() else query.there
-
-
-def _changes(mask: Mask) -> Iterator[tuple[int, Any, Any]]:
-    """Of each position that sees other keys: the position, the added and the lost ones."""
-    for batch in range(len(mask.seen)):
-        for row in mask.rows:
-            seen, right = mask.seen[batch, row], mask.right[batch, row]
-            if (seen != right).any():
-                yield int(row), np.flatnonzero(seen & ~right), np.flatnonzero(right & ~seen)
-
-
-def _decoded(mask: Mask) -> bool:
-    return mask.start is not None and bool(len(mask.rows)) and bool((mask.rows >= mask.start).all())
-
-
-def _of_window(mask: Mask) -> bool:
-    """Whether what is added or lost lies at the far end of what a query sees, and moves on with
-    the queries."""
-    if mask.joined or not len(mask.rows):
-        return False
-    added = [(row, keys) for row, keys, _ in _changes(mask) if len(keys)]
-    lost = [(row, keys) for row, _, keys in _changes(mask) if len(keys)]
-    if any((keys > row).any() for row, keys in added):
-        return False
-    if added:
-        return mask.window is not None
-    # Keys are lost one after another from the first one on, and more of them for later queries.
-    ends = {row: keys.max() for row, keys in lost}
-    if any(len(keys) != keys.max() - np.flatnonzero(mask.right[0, row]).min() + 1
-           for row, keys in lost):  # fmt: skip
-        return False
-    return len(set(ends.values())) > 2 or (mask.window is not None and not _decoded(mask))
-
-
-def _words(mask: Mask) -> str:
-    row, added, lost = max(_changes(mask), key=lambda each: len(each[1]) + len(each[2]))
-    parts = [f"{name} {_shown(keys)}" for name, keys in (("also", added), ("not", lost))
-             if len(keys)]  # fmt: skip
-    where = " of the rows of the batch one after another" if mask.joined else ""
-    return f"position {row} sees {' and '.join(parts)}{where}"
-
-
-def _shown(keys: Any) -> str:
-    some = ", ".join(str(key) for key in keys[:6])
-    return some + (", ..." if len(keys) > 6 else "")
-
-
-MASK_FINDERS: dict[str, Finder] = {
-    "mask-of-window": finder(_of_window, _words),
-    "mask-of-cache": finder(
-        lambda mask: len(mask.rows) > 0 and _decoded(mask) and not _of_window(mask), _words
-    ),
-    "mask-of-rows": finder(lambda mask: mask.joined and not _decoded(mask), _words),
-    "mask-of-keys": finder(
-        lambda mask: len(mask.rows) > 0 and not mask.joined and not _decoded(mask)
-        and not _of_window(mask), _words
-    ),
-}  # fmt: skip

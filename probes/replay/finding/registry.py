@@ -8,7 +8,7 @@ from .experts import EXPERT_FINDERS
 from .functions_read import FUNCTION_FINDERS
 from .given import Finder
 from .key_counts import COUNT_FINDERS
-from .masks import MASK_FINDERS
+from .mask_kinds import MASK_FINDERS
 from .other_weights import OTHER_WEIGHTS
 from .part_inputs import PART_INPUTS
 from .parts import PARTS

@@ -29,7 +29,21 @@ class Origin(NamedTuple):
     own: int
 
 
-def finder(fits: Callable[[Origin, Given], bool], siblings: bool = False) -> Finder:
+def _first_rows(rows: Any) -> str:
+    return ", ".join(map(str, rows[:8])) + (", ..." if len(rows) > 8 else "")
+
+
+def _padding(rows: Any) -> str:
+    """Where rows of zeros begin, and how many there are."""
+    zero = np.flatnonzero(rows < 0)
+    starts = zero[np.diff(zero, prepend=-2) > 1]
+    return f"{len(zero)}, from {', '.join(map(str, starts[:4]))} on"
+
+
+def finder(
+    fits: Callable[[Origin, Given], bool], siblings: bool = False,
+    shown: Callable[[Any], str] = _first_rows,
+) -> Finder:  # fmt: skip
     """Proposes the rows that were found if ``fits`` takes how they lie."""
 
     def find(one: Given) -> Iterator[tuple[Reading, str]]:
@@ -40,10 +54,9 @@ def finder(fits: Callable[[Origin, Given], bool], siblings: bool = False) -> Fin
         if found is None or (found.rows == np.arange(found.own)).all() or not fits(found, one):
             return
         rows = found.rows
-        words = ", ".join(map(str, rows[:8])) + (", ..." if len(rows) > 8 else "")
         weight = np.where(rows[:, None] < 0, 0, found.pool[rows])
         yield one.reading._replace(weights=dict(one.reading.weights) | _with(one, found, weight)
-                                   ), words  # fmt: skip
+                                   ), shown(rows)  # fmt: skip
 
     return find
 
@@ -182,10 +195,23 @@ def _not_identity(found: Origin, one: Given) -> bool:
     return bool((found.rows[there] != np.flatnonzero(there)).any())
 
 
+def _behind_padding(found: Origin, one: Given) -> bool:
+    """Whether all rows come one after another, with rows of zeros between them: what is there was
+    not given to others, but stands behind the padding of the shards before it."""
+    there = found.rows >= 0
+    in_order = found.rows[there] == np.arange(there.sum())
+    return bool(in_order.mean() >= SHARE and _not_identity(found, one))
+
+
+def _anyhow(found: Origin, one: Given) -> bool:
+    return _not_identity(found, one) and not _behind_padding(found, one)
+
+
 ROW_FINDERS: dict[str, Finder] = {
     "rows-in-heads": finder(_heads), "rows-in-shards": finder(_shards),
     "rows-in-shards-of-heads": finder(_head_shards),
-    "rows": finder(_other), "rows-anyhow": finder(_not_identity),
+    "rows": finder(_other), "rows-anyhow": finder(_anyhow),
+    "rows-behind-padding": finder(_behind_padding, shown=_padding),
     "rows-of-ranks": _zeros, "rows-of-siblings": finder(_of_siblings, siblings=True),
     "rows-copied": finder(_of_sibling(False), siblings=True),
     "rows-exchanged": finder(_of_sibling(True), siblings=True),

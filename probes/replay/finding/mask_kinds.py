@@ -1,0 +1,104 @@
+"""What kind of mask it is by which queries see other keys: a window, a cache, padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...shared import np
+from .given import Finder
+from .masks import Mask, finder
+
+ALIKE = 0.7
+"""Share of the queries that have to lose the same keys: a key of little weight may not be seen."""
+
+
+def _changes(mask: Mask) -> Iterator[tuple[int, Any, Any]]:
+    """Of each position that sees other keys: the position, the added and the lost ones."""
+    for batch in range(len(mask.seen)):
+        for row in mask.rows:
+            seen, right = mask.seen[batch, row], mask.right[batch, row]
+            if (seen != right).any():
+                yield int(row), np.flatnonzero(seen & ~right), np.flatnonzero(right & ~seen)
+
+
+def _decoded(mask: Mask) -> bool:
+    return mask.start is not None and bool(len(mask.rows)) and bool((mask.rows >= mask.start).all())
+
+
+def _of_window(mask: Mask) -> bool:
+    """Whether what is added or lost lies at the far end of what a query sees, and moves on with
+    the queries."""
+    if mask.joined or not len(mask.rows) or _of_some_rows(mask) is not None or _of_fixed_keys(mask):
+        return False
+    added = [(row, keys) for row, keys, _ in _changes(mask) if len(keys)]
+    lost = [(row, keys) for row, _, keys in _changes(mask) if len(keys)]
+    if any((keys > row).any() for row, keys in added):
+        return False
+    if added:
+        return mask.window is not None
+    # Keys are lost one after another from the first one on, and more of them for later queries.
+    ends = {row: keys.max() for row, keys in lost}
+    if any(len(keys) != keys.max() - np.flatnonzero(mask.right[0, row]).min() + 1
+           for row, keys in lost):  # fmt: skip
+        return False
+    return len(set(ends.values())) > 2 or (mask.window is not None and not _decoded(mask))
+
+
+def _of_some_rows(mask: Mask) -> Any:
+    """The rows of the batch that see other keys, where others see what they should: a window is a
+    setting of the model and holds for all of them. None where all differ, or there is one alone."""
+    counts = (mask.seen != mask.right).any(axis=2).sum(axis=1)
+    some = counts * 2 >= counts.max(initial=0)
+    return None if mask.joined or some.all() else np.flatnonzero(some)
+
+
+def _of_fixed_keys(mask: Mask) -> bool:
+    """Whether all queries lose the same keys, as far as they should see them: such keys are taken
+    for padding, and what is padding itself may see whatever it likes."""
+    if (mask.seen & ~mask.right).any() or not len(mask.rows):
+        return False
+    places = np.arange(mask.rows[0], mask.rows[-1] + 1)
+    matches, queries = 0, 0
+    for seen, right in zip(mask.seen[:, places], mask.right[:, places], strict=True):
+        lost = right & ~seen
+        keys = lost.any(axis=0)
+        real = ~keys[places] & keys.any()
+        matches += int((lost == (keys & right)).all(axis=1)[real].sum())
+        queries += int(real.sum())
+    return queries > 0 and matches > ALIKE * queries
+
+
+def _of_padded_rows(mask: Mask) -> bool:
+    """Whether some rows of the batch alone lose keys, each the same ones for all its queries: a
+    cache has one layout for all rows, what is padding differs between them."""
+    return _of_some_rows(mask) is not None and _of_fixed_keys(mask)
+
+
+def _words(mask: Mask) -> str:
+    row, added, lost = max(_changes(mask), key=lambda each: len(each[1]) + len(each[2]))
+    parts = [f"{name} {_shown(keys)}" for name, keys in (("also", added), ("not", lost))
+             if len(keys)]  # fmt: skip
+    where = " of the rows of the batch one after another" if mask.joined else ""
+    if (some := _of_some_rows(mask)) is not None:
+        where = f", in {'row' if len(some) == 1 else 'rows'} {_shown(some)} of the batch only"
+    return f"position {row} sees {' and '.join(parts)}{where}"
+
+
+def _shown(keys: Any) -> str:
+    some = ", ".join(str(key) for key in keys[:6])
+    return some + (", ..." if len(keys) > 6 else "")
+
+
+MASK_FINDERS: dict[str, Finder] = {
+    "mask-of-window": finder(_of_window, _words),
+    "mask-of-cache": finder(
+        lambda mask: len(mask.rows) > 0 and _decoded(mask) and not _of_window(mask)
+        and not _of_padded_rows(mask), _words
+    ),
+    "mask-of-rows": finder(lambda mask: mask.joined and not _decoded(mask), _words),
+    "mask-of-keys": finder(
+        lambda mask: len(mask.rows) > 0 and not mask.joined and not _of_window(mask)
+        and (not _decoded(mask) or _of_padded_rows(mask)), _words
+    ),
+}  # fmt: skip
