@@ -94,20 +94,30 @@ class Module(NamedTuple):
 
         return self._tried(measure)
 
+    def there(self, reading: Reading) -> Reading:
+        """A reading as it is in the phase in which the module fails."""
+        phase, memory = self.phase, self.target.given.get("memory")
+        if phase is None:
+            return reading
+        if memory is None:
+            return limited(reading, self.reading, phase)
+        found: Reading = memory.again(
+            "there", (reading, phase), lambda: limited(reading, self.reading, phase))  # fmt: skip
+        return found
+
     def within(self, reading: Reading) -> float:
         """As :meth:`ratio`, of the phase in which the module fails."""
         phase = self.phase
         if phase is None:
             return math.inf
-        one = limited(reading, self.reading, phase)
+        one = self.there(reading)
         return self._tried(lambda: error_within(
             computed(one, self.target.given), self.target.output, phase))  # fmt: skip
 
     def partly(self, reading: Reading, part: Part) -> float:
         """As :meth:`ratio`, if the module is as it should be but for a part, in the phase in which
         it fails."""
-        if self.phase is not None:
-            reading = limited(reading, self.reading, self.phase)
+        reading = self.there(reading)
         noise = self.phase.noise if self.phase else self.noise
         rows = self.phase.rows if self.phase else slice(None)
 
@@ -159,7 +169,10 @@ def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
     """What a module computes under a reading."""
     if (other := reading.spec.get("other_input")) is not None:
         given = {**given, "x": other, "memory": None}
-    return FORMULAS[reading.family](reading.spec, reading.weights, given)
+    if (memory := given.get("memory")) is None:
+        return FORMULAS[reading.family](reading.spec, reading.weights, given)
+    return memory.again("computed", (reading, given), lambda: FORMULAS[reading.family](
+        reading.spec, reading.weights, given))  # fmt: skip
 
 
 def error(reading: Reading, sides: Sides) -> float:
@@ -238,11 +251,9 @@ def sensitivity(reading: Reading, given: Mapping[str, Any]) -> float:
     """How far an output moves when the input is rounded as BF16 does; 0 where that says nothing."""
     if reading.family in ("embedding", "rotary") or "x" not in given:
         return 0.0
-    noise = np.random.default_rng(0).uniform(-JITTER, JITTER, given["x"].shape)
-    moved = {**given, "x": (given["x"] * (1 + noise)).astype(np.float32), "memory": None}
     try:
         with np.errstate(all="ignore"):
-            off = computed(reading, moved) - computed(reading, given)
+            off = computed(reading, _moved(given)) - computed(reading, given)
     except FAILURES:
         return 0.0
     squares = (off.astype(np.float64) ** 2).reshape(-1, off.shape[-1]).sum(axis=-1)
@@ -250,3 +261,16 @@ def sensitivity(reading: Reading, given: Mapping[str, Any]) -> float:
     middle = np.mean if reading.family == "attention" else np.median
     found = math.sqrt(float(middle(squares)))
     return found if math.isfinite(found) else 0.0
+
+
+def _moved(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What goes into a module, rounded as BF16 does; always the same way."""
+    memory = given.get("memory")
+
+    def make() -> Mapping[str, Any]:
+        noise = np.random.default_rng(0).uniform(-JITTER, JITTER, given["x"].shape)
+        x = (given["x"] * (1 + noise)).astype(np.float32)
+        return {**given, "x": x, "memory": None if memory is None else memory.like(x)}
+
+    found: Mapping[str, Any] = make() if memory is None else memory.again("moved", (given,), make)
+    return found

@@ -28,7 +28,7 @@ from .modules import (
     marked,
     size,
 )
-from .phases import WHERE, limited
+from .phases import WHERE
 from .shares import shared, terms
 from .solving import solve
 from .spec import Reading
@@ -208,7 +208,7 @@ def _in_shares(module: Module, variant: Variant, where: str) -> Iterator[Trial]:
     rows = phase.rows if phase else slice(None)
     try:
         with np.errstate(all="ignore"):
-            one = limited(reading, module.reading, phase) if phase else reading
+            one = module.there(reading)
             made = terms(one, module.target.given)
             found = None if made is None else shared(
                 plain, made[1], name, module.target.output - module.plain[0], rows)  # fmt: skip
@@ -244,10 +244,8 @@ def _measured(
 
 def _mark(module: Module, reading: Reading, part: Part | None = None) -> tuple[float, ...]:
     output, phase = module.target.output, module.phase
-    if phase is not None:
-        reading = limited(reading, module.reading, phase)
     try:
-        made = computed(reading, module.target.given).reshape(output.shape)
+        made = computed(module.there(reading), module.target.given).reshape(output.shape)
     except FAILURES:
         return ()
     if part is not None and not part.heads:
