@@ -15,7 +15,7 @@ from ..shared import np
 from .failing_parts import Part
 from .formula.feedforward import route
 from .formula.formulas import FORMULAS
-from .hypotheses import Hypothesis
+from .hypotheses import Hypothesis, Variant
 from .phases import Phase, error_within, limited
 from .spec import Reading
 
@@ -37,6 +37,27 @@ MARKS, ALIKE = 256, 0.5
 """Numbers of an output that are compared, and how far they may be off, in units of the noise."""
 COPIED = 2.0**-10
 """What rounding to BF16 does to numbers that were multiplied, relative to them."""
+
+
+MOST_NUMBERS = 1 << 32
+"""Numbers of weights and values that what is tried beside whole modules may go through, for each
+module: a tiny one takes all there is, one of billions only what it can afford."""
+TOWARDS = 0.05
+"""Cosine of what a hypothesis changes with what is wrong, from which attention is tried in parts:
+one of so many heads at the most goes the way of the target in less."""
+
+
+class Work:
+    """How often a module may be computed beside once for each hypothesis: a count, so that the same
+    captures have the same answer on every machine."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def take(self) -> bool:
+        """Whether it may be computed once more."""
+        self.left -= self.left > 0
+        return self.left > 0
 
 
 class Sides(NamedTuple):
@@ -79,6 +100,7 @@ class Module(NamedTuple):
     parts: tuple[Part, ...] = ()
     plain: Any = None
     terms: tuple[str, list[Any]] | None = None
+    work: Work = Work(0)
 
     def ratio(self, reading: Reading) -> float:
         """R under another reading; infinite where it cannot be computed. Where few positions may be
@@ -94,24 +116,57 @@ class Module(NamedTuple):
 
         return self._tried(measure)
 
+    def there(self, reading: Reading) -> Reading:
+        """A reading as it is in the phase in which the module fails."""
+        phase, memory = self.phase, self.target.given.get("memory")
+        if phase is None:
+            return reading
+        if memory is None:
+            return limited(reading, self.reading, phase)
+        found: Reading = memory.again(
+            "there", (reading, phase), lambda: limited(reading, self.reading, phase))  # fmt: skip
+        return found
+
     def within(self, reading: Reading) -> float:
         """As :meth:`ratio`, of the phase in which the module fails."""
         phase = self.phase
         if phase is None:
             return math.inf
-        one = limited(reading, self.reading, phase)
+        one = self.there(reading)
         return self._tried(lambda: error_within(
             computed(one, self.target.given), self.target.output, phase))  # fmt: skip
+
+    def counted(self, reading: Reading) -> float:
+        """As :meth:`within`, as long as there is work left."""
+        return self.within(reading) if self.work.take() else math.inf
+
+    def goes(self, variant: Variant) -> bool:
+        """Whether a hypothesis moves the output of attention the way of the target, so that it may
+        hold in a part; of a value that is looked for this is not known."""
+        if self.plain is None or self.reading.family != "attention" or variant.fit is not None:
+            return True
+
+        def measure() -> float:
+            rows = self.phase.rows if self.phase else slice(None)
+            made = computed(self.there(variant.reading), self.target.given)
+            moved = made.reshape(self.plain[0].shape)[:, rows] - self.plain[0][:, rows]
+            wrong = self.target.output[:, rows] - self.plain[0][:, rows]
+            whole = float(np.linalg.norm(moved)) * float(np.linalg.norm(wrong))
+            return float((moved * wrong).sum()) / whole if whole else 0.0
+
+        found = self._tried(measure)
+        return math.isinf(found) or found > TOWARDS
 
     def partly(self, reading: Reading, part: Part) -> float:
         """As :meth:`ratio`, if the module is as it should be but for a part, in the phase in which
         it fails."""
-        if self.phase is not None:
-            reading = limited(reading, self.reading, self.phase)
+        reading = self.there(reading)
         noise = self.phase.noise if self.phase else self.noise
         rows = self.phase.rows if self.phase else slice(None)
 
         def measure() -> float:
+            if not self.work.take():
+                return math.inf
             output = self.target.output
             if part.heads:
                 spec = reading.spec | {"other_heads": (part.mask, self.plain[1])}
@@ -155,11 +210,20 @@ class Module(NamedTuple):
         return min(MOST_SENSITIVE, max(1.0, found, larger))
 
 
+def work_on(module: Module) -> Work:
+    """What may be tried of a module in phases and parts."""
+    numbers = sum(int(each.size) for each in module.reading.weights.values())
+    return Work(MOST_NUMBERS // max(1, numbers + 16 * int(module.target.output.size)))
+
+
 def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
     """What a module computes under a reading."""
     if (other := reading.spec.get("other_input")) is not None:
         given = {**given, "x": other, "memory": None}
-    return FORMULAS[reading.family](reading.spec, reading.weights, given)
+    if (memory := given.get("memory")) is None:
+        return FORMULAS[reading.family](reading.spec, reading.weights, given)
+    return memory.again("computed", (reading, given), lambda: FORMULAS[reading.family](
+        reading.spec, reading.weights, given))  # fmt: skip
 
 
 def error(reading: Reading, sides: Sides) -> float:
@@ -238,11 +302,9 @@ def sensitivity(reading: Reading, given: Mapping[str, Any]) -> float:
     """How far an output moves when the input is rounded as BF16 does; 0 where that says nothing."""
     if reading.family in ("embedding", "rotary") or "x" not in given:
         return 0.0
-    noise = np.random.default_rng(0).uniform(-JITTER, JITTER, given["x"].shape)
-    moved = {**given, "x": (given["x"] * (1 + noise)).astype(np.float32), "memory": None}
     try:
         with np.errstate(all="ignore"):
-            off = computed(reading, moved) - computed(reading, given)
+            off = computed(reading, _moved(given)) - computed(reading, given)
     except FAILURES:
         return 0.0
     squares = (off.astype(np.float64) ** 2).reshape(-1, off.shape[-1]).sum(axis=-1)
@@ -250,3 +312,16 @@ def sensitivity(reading: Reading, given: Mapping[str, Any]) -> float:
     middle = np.mean if reading.family == "attention" else np.median
     found = math.sqrt(float(middle(squares)))
     return found if math.isfinite(found) else 0.0
+
+
+def _moved(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What goes into a module, rounded as BF16 does; always the same way."""
+    memory = given.get("memory")
+
+    def make() -> Mapping[str, Any]:
+        noise = np.random.default_rng(0).uniform(-JITTER, JITTER, given["x"].shape)
+        x = (given["x"] * (1 + noise)).astype(np.float32)
+        return {**given, "x": x, "memory": None if memory is None else memory.like(x)}
+
+    found: Mapping[str, Any] = make() if memory is None else memory.again("moved", (given,), make)
+    return found

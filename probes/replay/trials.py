@@ -27,8 +27,9 @@ from .modules import (
     error,
     marked,
     size,
+    work_on,
 )
-from .phases import WHERE, limited
+from .phases import WHERE
 from .shares import shared, terms
 from .solving import solve
 from .spec import Reading
@@ -69,7 +70,7 @@ def try_all(module: Module, around: Around, solving: bool = True) -> list[Trial]
     none explains the module, relations of values inside are looked for."""
     memory = Remembered((*module.reading.weights.values(), module.target.given.get("x")))
     given = {**module.target.given, "memory": memory}
-    module = module._replace(target=module.target._replace(given=given))
+    module = module._replace(target=module.target._replace(given=given), work=work_on(module))
     rows = module.phase.rows if module.phase else slice(None)
     one = Given(module.reading, given, module.target.output, rows, {})
     if solving:
@@ -106,9 +107,23 @@ def _of_prompt(module: Module, around: Around, one: Given) -> Iterator[Trial]:
     if phase is None:
         return
     one = one._replace(rows=phase.rows, solved={})
-    for trial in _best_of_each(module._replace(phase=phase), around, one, False):
-        if trial.limited and _explains(trial):
-            yield trial
+    module = module._replace(phase=phase, parts=(), terms=None)
+    for hypothesis in all_hypotheses():
+        every = () if hypothesis.last else itertools.chain(
+            variants(hypothesis, module.reading, around), _looked_for(hypothesis, one))  # fmt: skip
+        tried = [trial for variant in every for trial in _in_phase(module, variant)]
+        if tried:
+            yield min(tried, key=lambda trial: trial.r_ratio)
+
+
+def _in_phase(module: Module, variant: Variant) -> Iterator[Trial]:
+    """A hypothesis that explains a phase and nothing else; that it does not explain all of the
+    module is known, unless a finder read it off anew."""
+    if not module.work.left:
+        return
+    if not _explains(_measured(module, variant, module.counted)):
+        return
+    yield from (trial for trial in _try(module, variant) if trial.limited and _explains(trial))
 
 
 def _explains(trial: Trial) -> bool:
@@ -190,7 +205,9 @@ def _try(module: Module, variant: Variant) -> Iterator[Trial]:
             yield best
     if variant.hypothesis.cause in WHOLE_ONLY:
         return
-    for part in module.parts if not best.r_ratio < EXPLAINS else ():
+    if best.r_ratio < EXPLAINS or not module.goes(variant):
+        return
+    for part in module.parts:
         found = _measured(module, variant, functools.partial(module.partly, part=part), part)
         if found.r_ratio < EXPLAINS:
             best = found._replace(limited=True, says=f"{found.says}{where}, {part.words}")
@@ -204,11 +221,13 @@ def _in_shares(module: Module, variant: Variant, where: str) -> Iterator[Trial]:
     reading, phase = variant.reading, module.phase
     if module.terms is None or reading.family != module.reading.family:
         return
+    if not module.work.take():
+        return
     name, plain = module.terms
     rows = phase.rows if phase else slice(None)
     try:
         with np.errstate(all="ignore"):
-            one = limited(reading, module.reading, phase) if phase else reading
+            one = module.there(reading)
             made = terms(one, module.target.given)
             found = None if made is None else shared(
                 plain, made[1], name, module.target.output - module.plain[0], rows)  # fmt: skip
@@ -244,10 +263,8 @@ def _measured(
 
 def _mark(module: Module, reading: Reading, part: Part | None = None) -> tuple[float, ...]:
     output, phase = module.target.output, module.phase
-    if phase is not None:
-        reading = limited(reading, module.reading, phase)
     try:
-        made = computed(reading, module.target.given).reshape(output.shape)
+        made = computed(module.there(reading), module.target.given).reshape(output.shape)
     except FAILURES:
         return ()
     if part is not None and not part.heads:

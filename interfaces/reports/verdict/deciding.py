@@ -56,7 +56,7 @@ def deciding(
         otherwise = "" if _decides(first) else _otherwise(own)
         own, packet = first, suspects[0].packet
         if check and _decides(first):  # a step that tells ends when the complaint does
-            own = [{**action, "verify": check} for action in first]
+            own = tuple([{**action, "verify": check} for action in first])
     is_told = decided or (len(suspects) == 1 and _decides(own))
     step = None if is_told else decider(view, suspects)
     return Open(

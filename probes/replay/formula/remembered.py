@@ -17,6 +17,7 @@ class Remembered:
         self._kept = {id(each): each for each in kept}
         self._found: dict[tuple[Any, ...], Any] = {}
         self._numbers = 0
+        self._last: dict[str, tuple[tuple[Any, ...], Any]] = {}
 
     def get(self, arrays: tuple[Any, ...], word: Any, make: Callable[[], Any]) -> Any:
         """What ``make`` gives, which depends on nothing but these."""
@@ -30,3 +31,14 @@ class Remembered:
                 return made
             self._found[key] = made
         return self._found[key]
+
+    def again(self, word: str, of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What ``make`` gave the last time under this word, if it was of the very same objects."""
+        known = self._last.get(word)
+        if known is None or any(a is not b for a, b in zip(known[0], of, strict=True)):
+            known = self._last[word] = (of, make())
+        return known[1]
+
+    def like(self, array: Any) -> Remembered:
+        """Another one, which remembers what is made of the same weights and of ``array``."""
+        return Remembered((*self._kept.values(), array))
