@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any, Generic, NamedTuple
 else:
-    from collections import _tuplegetter
+    from collections import _tuplegetter, namedtuple
     from functools import cache
     from types import FunctionType
 
@@ -34,12 +34,11 @@ else:
         def __class_getitem__(cls, parameters: object) -> Any:
             return cls
 
-    _GLOBALS = {"_new": tuple.__new__}
+    _GLOBALS = {"_tuple_new": tuple.__new__}
 
     @cache
     def _of_so_many(count: int) -> CodeType:
-        names = "".join(f"_{n}, " for n in range(count))
-        return eval(f"lambda _cls, {names}: _new(_cls, ({names}))").__code__  # noqa: S307 - numbers
+        return namedtuple("Fields", [f"x{n}" for n in range(count)]).__new__.__code__
 
     class _Constructor:
         """``__new__`` of a named tuple, made when it is first wanted: of eighty classes that a
