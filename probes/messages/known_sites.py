@@ -6,7 +6,6 @@ and where and when the message is given. It is read when a message is first aske
 
 from __future__ import annotations
 
-import json
 from array import array
 from base64 import b64decode
 from bisect import bisect_left
@@ -50,7 +49,7 @@ class KnownSites:
 
     def __init__(self, file: Path) -> None:
         head, index, *self._records = file.read_bytes().split(b"\n")
-        self._head: dict[str, Any] = json.loads(head)
+        self._head: dict[str, Any] = _plain(head)
         self._index = array("Q")
         self._index.frombytes(b64decode(index))
 
@@ -69,7 +68,7 @@ class KnownSites:
         best: list[list[Any]] = []
         most = 0
         for number in sorted({each for run in told for each in self._with(run)}):
-            record = json.loads(self._records[number])
+            record = _plain(self._records[number])
             share = self._share(record, told, exception)
             if share >= most and share:
                 best = [*best, record] if share == most else [record]
@@ -115,3 +114,9 @@ class KnownSites:
 def known_sites() -> KnownSites:
     """The index that comes with the probe, read once."""
     return KnownSites(FILE)
+
+
+def _plain(line: bytes) -> Any:
+    import json  # only for a message that nobody owns
+
+    return json.loads(line)
