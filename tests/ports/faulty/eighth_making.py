@@ -48,7 +48,7 @@ def cut_after_fusing(*parts: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
 
 def in_prompt(query: Tensor, key: Tensor) -> bool:
     """Whether attention is given a prompt, and all of it."""
-    return query.shape[-2] == key.shape[-2]
+    return bool(query.shape[-2] == key.shape[-2])
 
 
 def distances(query: Tensor, key: Tensor) -> Tensor:
