@@ -93,7 +93,7 @@ def _pieces(parts: tuple[str, ...]) -> Iterator[str]:
         if at > 0:
             text = re.sub(r"\A\w+", "", text)
         if at < len(parts) - 1:
-            text = re.sub(r"\w+\Z", "", text)
+            text = re.sub(r"(?<!\w)\w++\Z", "", text)
         yield text
 
 
