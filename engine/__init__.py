@@ -6,8 +6,6 @@ that goes beyond one.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 __all__ = [
     "Absence",
     "ConfidenceChange",
@@ -56,6 +54,8 @@ else:
     def __getattr__(name: str) -> Any:
         """Import a name of this package when it is first asked for: the command starts before it
         needs any of them."""
+        from importlib import import_module
+
         if name == "__version__":
             return import_module(".compiler.store.knowledge_base", __name__).VERSION
         for home, names in _HOMES.items():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Iterator
 
 from .fact import Fact, Provenance
+from .json_text import loads, reader
 from .kinds import Vocabulary
 from .problems import Location, ModelMedicError, Problem, did_you_mean, excerpt
 from .regular_files import NotRegularError, read_regular
@@ -114,26 +113,35 @@ def strict_json(text: str, name: str) -> Any:
         message = f"more than {MAX_CONTAINERS:,} objects and lists"
         raise _error("MM103", message, Location(name), "split it into several files")
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        where = Location(name, error.lineno, error.colno)
-        hint = "JSON has double quotes, no comments and no comma after the last item"
-        raise _error("MM109", f"not valid JSON: {error.msg}", where, hint) from None
-    except _DuplicateKeyError as error:
+        return loads(text, _unique, _no_constant)
+    except (ValueError, RecursionError, _DuplicateKeyError, _ConstantError) as error:
+        raise _refused(error, text, name) from None
+
+
+def _refused(error: Exception, text: str, name: str) -> ModelMedicError:
+    """What is wrong with a text that is not read."""
+    if isinstance(error, _DuplicateKeyError):
         line, column = _second_place(text, error.args[0])
         message = f"the key {excerpt(error.args[0])} stands twice in one object"
-        raise _error("MM118", message, Location(name, line, column), "remove one") from None
-    except _ConstantError as error:
+        return _error("MM118", message, Location(name, line, column), "remove one")
+    if isinstance(error, _ConstantError):
+        import re
+
         at = next((found.start() for found in re.finditer(_WORD, text) if found[1]), 0)
         line, column = _line_and_column(text, at)
         message = f"{error.args[0]} is not a finite number"
         hint = "leave the attribute out, or use the attribute that names the case"
-        raise _error("MM119", message, Location(name, line, column), hint) from None
-    except (RecursionError, ValueError) as error:
-        deep = isinstance(error, RecursionError)
-        reason = "nested too deep" if deep else "a number with thousands of digits"
-        hint = "a fact is flat: one object with plain values"
-        raise _error("MM109", f"not usable as JSON: {reason}", Location(name), hint) from None
+        return _error("MM119", message, Location(name, line, column), hint)
+    import json
+
+    if isinstance(error, json.JSONDecodeError):
+        where = Location(name, error.lineno, error.colno)
+        hint = "JSON has double quotes, no comments and no comma after the last item"
+        return _error("MM109", f"not valid JSON: {error.msg}", where, hint)
+    deep = isinstance(error, RecursionError)
+    reason = "nested too deep" if deep else "a number with thousands of digits"
+    hint = "a fact is flat: one object with plain values"
+    return _error("MM109", f"not usable as JSON: {reason}", Location(name), hint)
 
 
 def _containers(text: str) -> int:
@@ -141,6 +149,8 @@ def _containers(text: str) -> int:
     two characters. Braces in strings are subtracted only where the count is over the limit."""
     count = text.count("{") + text.count("[")
     if count > MAX_CONTAINERS:
+        import re
+
         count = len(re.findall(_TEXT_OR_START, text)) - len(re.findall(_TEXT, text))
     return count
 
@@ -182,6 +192,8 @@ def _second_place(text: str, key: str) -> tuple[int, int]:
         where = error.problems[0].where
         if error.problems[0].code == "MM207" and where:
             return where.line, where.column
+    import json
+
     return _line_and_column(text, max(text.find(json.dumps(key)), 0))
 
 
@@ -203,7 +215,7 @@ def _placed(
 
 def _starts(text: str, prefix: tuple[str, ...]) -> Iterator[int]:
     """Where each fact begins in a text that is known to be a facts file."""
-    scan = json.JSONDecoder().raw_decode
+    scan = reader()
     at = _past(text, 0)
     for wanted in prefix:
         key, at = scan(text, _past(text, at + 1))
@@ -220,6 +232,8 @@ def _starts(text: str, prefix: tuple[str, ...]) -> Iterator[int]:
 
 def _past(text: str, at: int) -> int:
     """The place after white space, commas and colons."""
+    import re
+
     found = re.compile(_GAP).match(text, at)
     return found.end() if found else at
 

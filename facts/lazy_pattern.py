@@ -3,10 +3,9 @@ never asks."""
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from typing import Any
 
 
@@ -15,6 +14,8 @@ class _Lazy:
         self._given = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
+        import re  # as slow to import as the knowledge
+
         found = getattr(re.compile(*self._given), name)
         setattr(self, name, found)
         return found

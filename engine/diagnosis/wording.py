@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from ...facts import Fact, Value
@@ -28,7 +27,6 @@ _OPS = {
     "matches": "matches",
     "not_matches": "does not match",
 }
-_PLACE = re.compile(r"\{(?:=([^:{}]+)|([a-z_][a-z0-9_]*)(?:\.([a-z_][a-z0-9_]*))?):([^{}]*)\}")
 _ASIDE = lazy(r" ?\([^()]*\)")
 _GROUPED_FROM = 10_000
 _BARE = "#"
@@ -174,27 +172,41 @@ def fill(template: str, named: Mapping[str, Named]) -> tuple[str, bool]:
     if "{" not in template:
         return template, True
 
+    text, known = _filled(template, named)
+    if known or "(" not in template:
+        return text, known
+    stated = _ASIDE.sub(lambda m: m[0] if _filled(m[0], named)[1] else "", template)
+    return _filled(stated, named)
+
+
+def _filled(template: str, named: Mapping[str, Named]) -> tuple[str, bool]:
+    """The same with the parts in parentheses."""
+    text, *parts = template.split("{")
     known = True
-
-    def value(match: re.Match[str]) -> str:
-        nonlocal known
-        found = _value(match, named)
+    for part in parts:
+        place, end, rest = part.partition("}")
+        what, colon, unit = place.partition(":")
+        if not (end and colon and _stands_for_a_value(what)):
+            text += "{" + part
+            continue
+        found = _value(what, named)
         known = known and found is not None
-        return "?" if found is None else quantity(found, match[4])
-
-    def aside(match: re.Match[str]) -> str:
-        places = _PLACE.finditer(match[0])
-        return match[0] if all(_value(place, named) is not None for place in places) else ""
-
-    stated = _ASIDE.sub(aside, template) if "(" in template else template
-    text = _PLACE.sub(value, stated)
+        text += ("?" if found is None else quantity(found, unit)) + rest
     return text, known
 
 
-def _value(match: re.Match[str], named: Mapping[str, Named]) -> Value | None:
-    constant, name, attribute, _ = match.groups()
-    if constant:
-        return float(constant)
+def _stands_for_a_value(what: str) -> bool:
+    """``=0.5``, ``alias`` and ``alias.attribute`` do."""
+    if what.startswith("="):
+        return len(what) > 1
+    names = what.split(".")
+    return len(names) <= 2 and all(n.isidentifier() and n == n.lower() for n in names)
+
+
+def _value(what: str, named: Mapping[str, Named]) -> Value | None:
+    if what.startswith("="):
+        return float(what[1:])
+    name, _, attribute = what.partition(".")
     found = named.get(name)
     if found is None:
         return None

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 Key = tuple[int, tuple[int, ...], tuple[int, int], int, tuple[int, int]]
 
-_COMMON = re.compile(
-    r"v?(\d{1,9}(?:\.\d{1,9}){0,7})(?:(a|b|rc)(\d{1,9}))?(?:\+[a-z0-9]+(?:\.[a-z0-9]+)*)?\Z", re.A
-)
 _PHASE = {"a": 1, "b": 2, "rc": 3}
+_MOST_PARTS, _MOST_DIGITS = 8, 9
 _FINAL = (4, 0)
 _NO_DEV = (1, 0)
 
@@ -21,12 +18,32 @@ def version_key(text: str) -> Key | None:
 
     A local part (``+cpu``) is ignored: it names a build of the same release.
     """
-    match = _COMMON.match(text)
-    if match is None:
-        return _packaging_key(text)
-    numbers, phase, number = match.groups()
-    release = _strip(tuple(int(part) for part in numbers.split(".")))
-    return 0, release, (_PHASE[phase], int(number)) if phase else _FINAL, -1, _NO_DEV
+    common = _common_key(text)
+    return _packaging_key(text) if common is None else common
+
+
+def _common_key(text: str) -> Key | None:
+    """``v1.2.3``, with ``a``, ``b`` or ``rc`` and a number, and with a local part; None for the
+    rest. Without an expression, since those are slow to import."""
+    public, plus, local = text.removeprefix("v").partition("+")
+    if plus and not all(p.isascii() and p.isalnum() and p == p.lower() for p in local.split(".")):
+        return None
+    numbers, phase = public, _FINAL
+    for name, order in _PHASE.items():
+        before, found, number = public.partition(name)
+        if found:
+            if not _is_number(number):
+                return None
+            numbers, phase = before, (order, int(number))
+            break
+    parts = numbers.split(".")
+    if len(parts) > _MOST_PARTS or not all(map(_is_number, parts)):
+        return None
+    return 0, _strip(tuple(map(int, parts))), phase, -1, _NO_DEV
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 def is_prerelease(text: str) -> bool | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import starmap
 
+from ..json_text import loads
 from ..records import NamedTuple
 
 TYPE_CHECKING = False
@@ -65,10 +66,8 @@ def searchable(text: str) -> bytes:
 @cache
 def shipped() -> tuple[tuple[Detector, ...], tuple[Detector, ...]]:
     """The formats of issuers, and the contexts."""
-    import json
-
     with open(COMPILED, encoding="utf-8") as file:
-        rows = json.load(file)
+        rows = loads(file.read())
     return tuple(starmap(Detector, rows["issuers"])), tuple(starmap(Detector, rows["contexts"]))
 
 

@@ -7,14 +7,15 @@ has at least one, if there are such.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
+from ..json_text import loads
 from .detectors import compiled, options, searchable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from typing import Any
 
     from .mapping import Variant
@@ -50,10 +51,8 @@ class FirstLook:
     @cache
     def shipped() -> FirstLook:
         """The one that is shipped."""
-        import json
-
         with open(LISTED, encoding="utf-8") as file:
-            return FirstLook(json.load(file))
+            return FirstLook(loads(file.read()))
 
     def found(self, data: bytes) -> Iterator[tuple[str, Name]]:
         """Kinds and names of the detectors, in their order."""
@@ -102,6 +101,8 @@ class Automaton:
     count characters make an automaton large, and together with the others it would be larger."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
+        import re
+
         import re2
 
         counts = re.compile(r"\{(?:[6-9]|[1-9][0-9]+)")
@@ -183,6 +184,8 @@ def hides_something(text: str) -> bool:
 @cache
 def hidden() -> re.Pattern[str]:
     """Invisible characters and terminal sequences."""
+    import re
+
     return re.compile(f"{_ESCAPES}|[{_HIDDEN}]")
 
 

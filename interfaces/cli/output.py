@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
 from ...engine.diagnosis.report import SEVERITIES, Report
 from ...facts import Fact, Location, ModelMedicError, Problem
+from ...facts.json_text import dumps
 from ...facts.problems import INTERRUPTED as INTERRUPTED_READING
 from ...facts.redaction import Redacted
 from ..reports.formats import Document, Failure, Picture, render, render_failure
@@ -83,7 +83,7 @@ def emit_facts(facts: Iterable[Fact], target: Path | None = None) -> None:
 
 def json_text(plain: Any) -> str:
     """The JSON style of all output."""
-    return json.dumps(plain, indent=2, ensure_ascii=True) + "\n"
+    return dumps(plain) + "\n"
 
 
 def save(text: str | Redacted[str], target: Path) -> None:

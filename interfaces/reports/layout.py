@@ -7,7 +7,6 @@ say.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 
 from ...facts.lazy_pattern import lazy
@@ -34,6 +33,7 @@ _CODE = lazy(
     r"^(?:with|from|import|for|if) |^[\w., ]+ = |^[\w.]+\(|[,(]\s*\w+="
     r"|^while .*: \w+\.|^\w+\[.*\] = |^\w+\[.* : .*\]$|^[a-z]+\.[a-z_]+$"
 )
+_PIECES = lazy(" +|[^ ]+")
 _SHELL = lazy(r"(?:python3?|pip|diagnose|curl|env|grep) |for \w+ in [^:]*; do ")
 STRING = lazy(r"'[^']{0,500}'|\"[^\"]{0,500}\"")
 _SETTING = lazy(r"\"?[a-z_]+\"?: ")
@@ -160,7 +160,7 @@ def _filled(text: str, width: int, start: str, rest: str) -> list[str]:
     """The text in lines, without breaking words. (`textwrap.wrap` takes longer to import than this
     module to run.)"""
     lines: list[str] = []
-    words = re.findall(" +|[^ ]+", text.expandtabs())[::-1]
+    words = _PIECES.findall(text.expandtabs())[::-1]
     while words:
         if lines and not words[-1].strip():
             words.pop()

@@ -18,6 +18,10 @@ SLOW = {
 }  # fmt: skip
 
 
+# What an interpreter may have loaded for others, and the report for programs does without.
+EXPRESSIONS = {"enum", "importlib", "json", "re", "shlex", "warnings"}
+
+
 @pytest.mark.parametrize("arguments", [[], ["-f", "json"], ["-v"], ["--engine", "native"]])
 def test_the_main_job_loads_nothing_heavy(modules_after, diagnose, slow_steps, arguments):
     diagnose("--facts", slow_steps)  # compiles the knowledge
@@ -28,6 +32,15 @@ def test_the_main_job_loads_nothing_heavy(modules_after, diagnose, slow_steps, a
     assert not loaded & HEAVY
     assert not loaded & SLOW
     assert not any(name.startswith("modelmedic.engine.diagnosis.words") for name in loaded)
+
+
+def test_the_report_for_programs_takes_no_expression(modules_after, diagnose, run, slow_steps):
+    diagnose("--facts", slow_steps)
+    time.sleep(0.3)
+    diagnose("--facts", slow_steps)
+    bare = set(run(sys.executable, "-c", "import sys; print(*sys.modules)").out.split())
+    loaded = modules_after("--facts", slow_steps, "-f", "json")
+    assert not (loaded - bare) & EXPRESSIONS
 
 
 def test_own_words_cost_nothing_until_some_are_said(modules_after, tmp_path):

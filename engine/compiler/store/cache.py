@@ -13,11 +13,11 @@ clock a file can change twice and look the same.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable
 from mmap import ACCESS_READ, mmap
 
+from ....facts.json_text import loads
 from ....facts.regular_files import open_own, replace_file
 from .compiled import VERSION, Compiled, decode, encode
 
@@ -64,6 +64,8 @@ def write(folder: Path | str, digest: str, compiled: Compiled) -> None:
 
 def packed(compiled: Compiled, digest: str) -> bytes:
     """The content of the file."""
+    import json
+
     body = encode(compiled)
     return json.dumps(_header(digest, _checksum(body))).encode() + b"\n" + body
 
@@ -99,7 +101,7 @@ def _trusted(
     """The knowledge, if its header is right. ``known`` remembers or computes the checksum."""
     start = content.find(b"\n") + 1
     checksum = known(lambda: _checksum(content[start:]))
-    right = json.loads(content[:start]) == _header(digest, checksum)
+    right = loads(content[:start].decode()) == _header(digest, checksum)
     return decode(content, start) if right else None
 
 
@@ -153,6 +155,7 @@ class DigestMemory:
     def _keep(self, key: str, seen: str, digest: str) -> None:
         self._known.pop(key, None)
         self._known[key] = (seen, digest)
+        import json
         from contextlib import suppress
 
         kept = dict(list(self._known.items())[-MAX_DIGESTS:])
@@ -181,7 +184,7 @@ def _rest(newest: int) -> int:
 def _read_digests(path: str) -> dict[str, tuple[str, str]]:
     try:
         with open_own(path) as file:
-            known = json.load(file)
+            known = loads(file.read().decode())
         return {str(key): (str(look), str(digest)) for key, (look, digest) in known.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}

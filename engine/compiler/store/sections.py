@@ -8,11 +8,11 @@ line holds the number of names and the sizes of the buckets, the first of a buck
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from mmap import mmap
 
+from ....facts.json_text import loads
 from ....facts.records import cached_property
 
 TYPE_CHECKING = False
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 else:
     T = object
 _BUCKET, _WIDTH = 16, 8
-_decode = json.JSONDecoder().raw_decode  # json.loads looks for spaces and encodings first
 
 
 class StoredSection:
@@ -136,10 +135,7 @@ class StoredMap(Mapping[str, T]):
 
 
 def _plain(line: bytes) -> Any:
-    plain, end = _decode(line.decode("ascii"))
-    if end != len(line):
-        raise ValueError("more than one value in a line")
-    return plain
+    return loads(line.decode("ascii"))
 
 
 def _bucket_of(name: str, buckets: int) -> int:
@@ -157,7 +153,7 @@ def unpack(content: bytes | mmap, start: int) -> tuple[dict[str, Any], dict[str,
     """The head and the sections. Raises ValueError or LookupError for content that :func:`pack` did
     not write."""
     end = content.find(b"\n", start)
-    head: dict[str, Any] = json.loads(content[start:end])
+    head: dict[str, Any] = loads(content[start:end].decode("ascii"))
     sizes: dict[str, int] = head["sizes"]
     *starts, after = accumulate((size + 1 for size in sizes.values()), initial=end + 1)
     if after != len(content) + 1:
@@ -190,4 +186,6 @@ def _packed(items: Items) -> bytes:
 
 
 def _line(plain: Any) -> bytes:
+    import json
+
     return json.dumps(plain, ensure_ascii=True, separators=(",", ":")).encode()

@@ -3,7 +3,6 @@ them, and what has been done is not proposed."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ....facts import Fact, Probe, Value, Vocabulary
@@ -14,17 +13,19 @@ from ..report import Diagnosis, NextStep, Report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from typing import Any
 
     from .installable import Installations
 
 _MODULE_ENDS = lazy(r"[a-z_]{0,40}\.py\b")
-_VARIABLE = r"\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*)"
-_PLAIN = r"[\w@%+=:,./ -]*"
-_NAME = r"[\w./:@+-]{1,80}"
+_CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+_IN_WORD = frozenset(_CAPITALS + _CAPITALS.lower())
+_IN_NAME = _IN_WORD.union("./:@+-")
+_UNQUOTED = _IN_NAME.union("%=,")
+_BEFORE, _AFTER = _IN_WORD.union("./${-"), _IN_WORD.union(".=-")
 _IN_WORDS = {"train.py", "job.log", "LOG_PATH"}
 """What was read and can stand in a sentence."""
-_LINE = r":\d+(?:-\d+)?$"
 
 
 def with_known_facts(report: Report, base: KnowledgeBase) -> Report:
@@ -112,7 +113,7 @@ class _Commands:
         """What stands for itself in the actions and has several values in all facts, and one in
         those that the diagnosis rests on."""
         open_words = self._several - self.known.keys()
-        if not open_words or not re.search("|".join(map(re.escape, open_words)), str(d.actions)):
+        if not open_words or not any(map(str(d.actions).__contains__, open_words)):
             return {}
         used = dict.fromkeys(_leaves(d.explanation["how"]))
         facts = [self._facts[name] for name in used if name in self._facts]
@@ -130,20 +131,15 @@ class _Commands:
     def _filled(self, command: str, known: Mapping[str, str]) -> str:
         if "$" not in command and not any(word in command for word in known):
             return command
-        import shlex
-
-        words = "|".join(map(re.escape, known))
-        bare = rf"(?<![\w./${{-])(?:{words})(?![\w.=-])"
-        pattern = re.compile(f"{_VARIABLE}|{bare}" if words else _VARIABLE, re.ASCII)
         parts, end = [], 0
-        for match in pattern.finditer(command):
-            value = self._value(match[0], command[match.end() :], known)
+        for start, stop in _places(command, known):
+            value = self._value(command[start:stop], command[stop:], known)
             # Inside double quotes, quotes around the value would be part of it.
-            inside = command.count('"', 0, match.start()) % 2 == 1
-            if value is None or (inside and not re.fullmatch(_PLAIN, value, re.ASCII)):
+            inside = command.count('"', 0, start) % 2 == 1
+            if value is None or (inside and not _UNQUOTED.union(" ").issuperset(value)):
                 continue
-            parts += [command[end : match.start()], value if inside else shlex.quote(value)]
-            end = match.end()
+            parts += [command[end:start], value if inside else _quoted(value)]
+            end = stop
         return "".join([*parts, command[end:]])
 
     def _value(self, word: str, rest: str, known: Mapping[str, str]) -> str | None:
@@ -154,10 +150,55 @@ class _Commands:
         return None if rest.startswith("/") and is_file else found
 
 
+# Written out, since the main job runs without `re`, which takes as long to import as ten modules.
+def _places(command: str, words: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Where a variable, or one of the words by itself, begins and ends."""
+    at = 0
+    while at < len(command):
+        stop = _end_of_variable(command, at) or _end_of_word(command, at, words)
+        if stop:
+            yield at, stop
+        at = stop or at + 1
+
+
+def _end_of_variable(command: str, at: int) -> int:
+    """Where ``$NAME`` or ``${NAME}`` that begins at a place ends; 0 if none does."""
+    if command[at] != "$":
+        return 0
+    braced = command.startswith("{", at + 1)
+    begun = command[at + 1 + braced :]
+    name = begun[: len(begun) - len(begun.lstrip(_CAPITALS))]
+    if not name[:1].isalpha() or (braced and begun[len(name) : len(name) + 1] != "}"):
+        return 0
+    return at + 1 + len(name) + 2 * braced
+
+
+def _end_of_word(command: str, at: int, words: Iterable[str]) -> int:
+    """Where the first of these words that stands by itself at a place ends; 0 if none does."""
+    if at and command[at - 1] in _BEFORE:
+        return 0
+    for word in words:
+        stop = at + len(word)
+        if command.startswith(word, at) and (command[stop : stop + 1] or " ") not in _AFTER:
+            return stop
+    return 0
+
+
+def _quoted(value: str) -> str:
+    """The value as one word of a shell."""
+    if value and _UNQUOTED.issuperset(value):
+        return value
+    import shlex
+
+    return shlex.quote(value)
+
+
 def _named(text: str, names: Mapping[str, str]) -> str:
     """What to do, in words: nothing is quoted, so only plain names come in."""
     if not any(name in text for name in names):
         return text
+    import re
+
     words = "|".join(map(re.escape, names))
 
     def put(match: re.Match[str]) -> str:
@@ -171,7 +212,7 @@ def _named(text: str, names: Mapping[str, str]) -> str:
 def _plain(values: Mapping[str, str]) -> dict[str, str]:
     plain = dict(values)
     for name, value in values.items():
-        if not re.fullmatch(_NAME, value, re.ASCII):
+        if not 0 < len(value) <= 80 or not _IN_NAME.issuperset(value):
             del plain[name]
     return plain
 
@@ -225,6 +266,14 @@ def _single(values: Mapping[str, set[str]]) -> dict[str, str]:
     return single
 
 
+def _without_lines(location: str) -> str:
+    """A place without its line, or its first and last line."""
+    place, colon, lines = location.rpartition(":")
+    first, dash, last = lines.partition("-")
+    lined = colon and first.isdecimal() and (not dash or last.isdecimal())
+    return place if lined else location
+
+
 def _read(given: Iterable[Fact], probes: Iterable[Probe]) -> Mapping[str, str]:
     """For each placeholder the one file or folder that its probe has read."""
     named = {f"probe:{probe.name}": probe.placeholder for probe in probes if probe.placeholder}
@@ -232,7 +281,7 @@ def _read(given: Iterable[Fact], probes: Iterable[Probe]) -> Mapping[str, str]:
     for fact in given:
         for source, location, *_ in fact.provenance:
             if source in named and location and location[0] != "<":
-                places.setdefault(named[source], set()).add(re.sub(_LINE, "", location))
+                places.setdefault(named[source], set()).add(_without_lines(location))
     read = {}
     for placeholder, found in places.items():
         whole = min(found, key=len)

@@ -10,7 +10,6 @@ order of stages is a gate, so these actions come before every probe and question
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ....facts import Fact, Provenance
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 UNKNOWN = "unknown"
 PASSED_OVER = Provenance("passed over", certainty="assumed")
-_EFFORT = r"([0-9]+(?:\.[0-9]+)?) (min|h)"
 _SECONDS = {"min": 60.0, "h": 3_600.0}
 MAX_ANSWERS = 3  # how many answers ahead leaves are looked for
 
@@ -232,5 +230,6 @@ def _step(finding: Diagnosis, actions: Sequence[Mapping[str, Any]]) -> NextStep 
 
 def _seconds(action: Mapping[str, Any]) -> float:
     """The effort in seconds; 0 where it is not told as minutes or hours."""
-    found = re.fullmatch(_EFFORT, str(action.get("effort", "")))
-    return float(found[1]) * _SECONDS[found[2]] if found else 0.0
+    number, _, unit = str(action.get("effort", "")).partition(" ")
+    told = unit in _SECONDS and number.replace(".", "", 1).isdecimal()
+    return float(number) * _SECONDS[unit] if told else 0.0

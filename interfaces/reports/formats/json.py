@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from ....engine.diagnosis.report import error_plain
+from ....facts.json_text import dumps
 from ....facts.redaction import Redacted
 from . import Document, Failure
 
@@ -29,4 +28,4 @@ def render_failure(failure: Redacted[Failure]) -> str:
 def _text(plain: dict[str, Any], source: Redacted[Any]) -> str:
     if source.counts:
         plain["redacted"] = dict(source.counts)
-    return json.dumps(plain, indent=2, ensure_ascii=True) + "\n"
+    return dumps(plain) + "\n"
