@@ -35,10 +35,11 @@ STRENGTH = 100.0  # how much the phrases count against small weights
 STEPS = (25, 50)
 DRAWN, OF_TOPIC, AS_IT_STANDS = 1.0, 3.0, 3.0
 """How much a complaint put together from choices counts, one of a lexicon, and any other phrase."""
+DENIED = 0.3  # the share of what is said not to occur; for the rest it complains of nothing
 JOINED = 2_500
 JOINTS = (" and ", ", also ", ". ", " plus ", "; ", ", and on top ", " but also ", ", ")
 FEWEST = 2  # phrases that a sign must be in
-MOST_SIGNS = 15_000
+MOST_SIGNS = 26_000
 UNIT = 0.02
 TINY = 1e-30
 HEAD = """\
@@ -51,12 +52,13 @@ note: What each sign (a word, a pair of words, a piece of a word) speaks for a s
 
 
 class Example(NamedTuple):
-    """``symptoms``: one of them is meant, or all (``joined``). ``weight``: how often it counts."""
+    """``symptoms``: one of them is meant, or all, each with its share (``shares``). ``weight``: how
+    often it counts."""
 
     text: str
     symptoms: frozenset[str]
     weight: float = 1.0
-    joined: bool = False
+    shares: Mapping[str, float] = {}
 
 
 class Table(NamedTuple):
@@ -79,10 +81,19 @@ def examples(words: Mapping[str, Any]) -> Iterator[Example]:
             one = len(said.symptoms) + len(said.denied) < 2
             if one and _bare(said.text) not in apart:
                 weight = DRAWN if said.drawn and said.symptoms else AS_IT_STANDS
-                yield Example(said.text, _among(said, name, family), weight)
+                meant = _among(said, name, family)
+                yield Example(said.text, meant, weight, _denying(said))
     for symptom, _, texts in words["topics"]:
         for text in texts:
             yield Example(text, frozenset({symptom}), OF_TOPIC)
+
+
+def _denying(said: Phrase) -> dict[str, float]:
+    """The shares of a phrase that a symptom does not occur: so its words still name the symptom
+    where most of the chance is that of no complaint."""
+    if not said.denied:
+        return {}
+    return {NOTHING: 1 - DENIED} | dict.fromkeys(said.denied, DENIED / len(said.denied))
 
 
 def _bare(text: str) -> str:
@@ -98,7 +109,8 @@ def joined(given: Sequence[Example]) -> Iterator[Example]:
         one, other = chance.sample(single, 2)
         if one.symptoms != other.symptoms:
             text = one.text.rstrip(".!? ") + chance.choice(JOINTS) + other.text
-            yield Example(text, one.symptoms | other.symptoms, joined=True)
+            names = one.symptoms | other.symptoms
+            yield Example(text, names, shares=dict.fromkeys(names, 1 / len(names)))
 
 
 def _among(said: Phrase, name: str, family: Mapping[str, set[str]]) -> frozenset[str]:
@@ -112,10 +124,10 @@ def learned(given: Sequence[Example]) -> Table:
     counts = Counter(sign for families in seen for signs in families.values() for sign in signs)
     kept = sorted(sign for sign, n in counts.items() if n >= FEWEST)
     names = sorted({name for example in given for name in example.symptoms})
-    meant = np.array([[name in e.symptoms for name in names] for e in given], dtype=np.float32)
+    meant = np.array([_meant(example, names) for example in given], dtype=np.float32)
     rare = {s: _rare(len(given), counts[s]) for s in kept}
     start = np.zeros((len(kept) + 1, len(names)), dtype=np.float32)
-    both = np.array([[example.joined] for example in given])
+    both = np.array([[bool(example.shares)] for example in given])
     often = np.array([[example.weight] for example in given], dtype=np.float32) * STRENGTH
     weights = _fitted(_matrix(seen, kept, rare), meant, both, often, start, STEPS[0])
     worth = np.abs(weights[:-1]).max(axis=1)
@@ -124,6 +136,11 @@ def learned(given: Sequence[Example]) -> Table:
     start = weights[[*best, -1]]
     weights = _fitted(_matrix(seen, kept, rare), meant, both, often, start, STEPS[1])
     return Table(names, [*kept, ALWAYS], [*(rare[s] for s in kept), "."], weights)
+
+
+def _meant(example: Example, names: Sequence[str]) -> list[float]:
+    shares = example.shares or dict.fromkeys(example.symptoms, 1.0)
+    return [shares.get(name, 0.0) for name in names]
 
 
 def _rare(texts: int, count: int) -> str:
@@ -168,7 +185,6 @@ def _fitted(matrix: Any, meant: Any, both: Any, often: Any, start: Any, steps: i
         size = 0.5 * float((weights[:-1].astype(float) ** 2).sum())
         any_of = np.log((chance * meant).sum(axis=1, keepdims=True) + TINY)
         all_of = (meant * np.log(chance + TINY)).sum(axis=1, keepdims=True)
-        all_of /= meant.sum(axis=1, keepdims=True)
         lost = float((often * np.where(both, all_of, any_of)).sum(dtype=float))
         return size - lost, slope.ravel().astype(float)
 

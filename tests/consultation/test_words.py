@@ -103,8 +103,8 @@ def test_phrases_of_an_author_who_is_never_learned_from_are_understood(
     said = [p for p in phrases(ALL_APART) if len(p.symptoms) + len(p.denied) < 2]
     found = counted(understander, said)
     assert len(said) >= 190
-    assert found["right"] >= 0.82 * len(said), found
-    assert found["wrong"] <= 0.02 * len(said), found
+    assert found["right"] >= 0.91 * len(said), found
+    assert found["wrong"] <= 0.01 * len(said), found
     assert found["right"] + found["near"] >= 0.95 * (len(said) - found["wrong"]), found
 
 
@@ -135,7 +135,7 @@ def test_every_symptom_is_understood(understander: Understander, doctor: Diagnos
     named = set(doctor.base.vocabulary.kinds["symptom"].attributes["name"].values or ())
     found = {
         symptom
-        for name in ("others_open.yaml", "taught/device.yaml")
+        for name in ("others.yaml", "others_open.yaml", "taught/device.yaml")
         for phrase in phrases(name)
         for symptom in understander.understand(phrase.text).symptoms
     }

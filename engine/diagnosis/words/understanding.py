@@ -14,7 +14,7 @@ from .scoring import Score, Scorer
 from .understood import Understanding
 
 _MOST_NEAR = 4
-_FIRM = 0.75  # the chance from which a symptom is taken
+_FIRM = 0.7  # the chance from which a symptom is taken
 _FIRM_WITH_PHRASE = 0.7  # where a phrase says the same
 _FIRM_WORD_FOR_WORD = 0.25  # where a phrase says just the same, and nothing else
 _FIRM_AMONG_UNKNOWN = 0.9  # where less than this share of the words is known:
@@ -22,21 +22,23 @@ _KNOWN = 0.7
 _STRANGE = 0.5  # the share of known words up to which what they say by themselves does not count
 _FIRM_WITHOUT_CONCEPT = 0.85  # where no concept of the lexicon tells anything
 _WITH_CAUSE = 0.5  # where a phrase names a cause of it
-_AHEAD = 6.0  # how many times as likely as the next one
+_AHEAD = 3.0  # how many times as likely as the next one
 _NOTHING = 0.9  # the chance of no complaint from which nothing is offered
 _LIKELY_NOTHING = 0.5  # the chance of no complaint from which unknown words are left alone
 _SILENT = 0.5  # the chance of no complaint from which it may be a denial
 _PERHAPS = 0.3  # the chance that is offered among words of other matters
 _STRONG = 0.7  # the chance that stands among words of other matters
+_SURE = 0.99  # the chance that a denied symptom may keep, at most
 _PART = 0.6  # the chance from which a part of a text is a complaint of its own
-_HEARD = 0.15  # the chance in the whole text that a complaint of its part has
-_SURE = 0.99  # the chance of a part that needs no more support
-_DOUBT = 0.8  # the chance of each part from which a text may say several things
-_DOUBT_DENIED = 0.7  # that of a part that denies something
-_OTHER = 0.95  # the chance of a part of another symptom that is always asked back
-_NAMED = 0.1  # the chance of a symptom that is named, and
-_CLEARLY = 0.75  # its share of all symptoms
-_HEARD_AT_LEAST = 0.002  # however sure its part is
+_HEARD = 0.02  # the chance in the whole text that a complaint of its part has
+_DOUBT = 0.7  # the chance of each part from which a text may say several things
+_DOUBT_DENIED = 0.6  # that of a part that denies something
+_OTHER = 0.9  # the chance of a part of another symptom that is asked back
+_HEARD_AT_LEAST = 0.01  # if the whole text hears so much of it, or
+_HEARD_OF_SURE = 0.0003  # so much, where the chance of the part is
+_VERY_SURE = 0.92
+_NAMED = 0.03  # the chance of a symptom that is named, and
+_CLEARLY = 0.65  # its share of all symptoms
 _RECORDED = 0.96  # the chance of each part from which several complaints are taken
 _HINT = 0.5  # the chance of a part of another symptom that keeps a text from being one complaint
 _HINT_HEARD = 0.04  # the chance in the whole text that a hint of its part has
@@ -72,7 +74,7 @@ class Understander:
         if not (any(map(str.isalpha, text)) or (score.known and score.chance >= _FIRM)):
             return Understanding()  # a number, which is none that means something here
         found = self._weighed(text, score, reading, said)
-        nothing = score.known > 0 and score.nothing >= _LIKELY_NOTHING
+        nothing = score.known > _STRANGE and score.nothing >= _LIKELY_NOTHING
         if found.denied or (nothing and not found.symptoms):
             return found
         known = self._in_known_words(text, reading)
@@ -182,8 +184,7 @@ class Understander:
         whole = score.chance if score.best not in (*best.symptoms, *best.near) else 0.0
         if least <= whole:
             return None
-        sure = least >= _RECORDED and best.symptoms
-        return best if sure else Understanding(near=_near((*best.symptoms, *best.near), score))
+        return best if best.symptoms else Understanding(near=_near(best.near, score))
 
     def _part(self, text: str) -> _Part:
         score = self._scorer.score(text)
@@ -206,7 +207,7 @@ class Understander:
         kept = score.of(plain.best)
         if plain.chance < _DENIED or kept > min(plain.chance, _SURE):
             return "", 0.0
-        other = score.best != plain.best and score.chance >= _PART
+        other = score.best != plain.best and score.chance >= max(_PART, plain.chance)
         return ("", 0.0) if other else (plain.best, plain.chance)
 
 
@@ -225,15 +226,26 @@ def _near(first: Sequence[str], score: Score) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *(name for _, name in score.ranked))))[:_MOST_NEAR]
 
 
+def _is_heard(part: _Part, score: Score) -> bool:
+    """Whether the whole text hears the complaint of its part: else its words mean something else
+    there ("nothing happens between two steps" is no hang)."""
+    least = _HEARD_OF_SURE if part.chance >= _VERY_SURE else _HEARD_AT_LEAST
+    return score.of(part.symptom) >= least
+
+
 def _together(parts: Sequence[_Part], score: Score) -> Understanding | None:
     """What parts say together, if they say several things."""
-    names = tuple(dict.fromkeys(part.symptom for part in parts if not part.denied))
-    denied = tuple(dict.fromkeys(p.symptom for p in parts if p.denied and p.symptom not in names))
+    told = [part for part in parts if part.denied or _is_heard(part, score)]
+    names = tuple(dict.fromkeys(part.symptom for part in told if not part.denied))
+    denied = tuple(dict.fromkeys(p.symptom for p in told if p.denied and p.symptom not in names))
     if not names or len(names) + len(denied) < 2:
         return None
-    if any(part.chance < (_DOUBT_DENIED if part.denied else _DOUBT) for part in parts):
+    if any(part.chance < (_DOUBT_DENIED if part.denied else _DOUBT) for part in told):
         return None
-    least = min(part.chance for part in parts)
-    heard = min(map(score.of, names))
-    taken = len(names) == 1 or heard >= (_HEARD if least < _SURE else _HEARD_AT_LEAST)
+    if len(names) == 1:
+        sure = score.best == names[0] and score.chance >= _FIRM
+        sure = sure or min(part.chance for part in told) >= _RECORDED
+        return Understanding(names, (), denied) if sure else Understanding(near=(*names, *denied))
+    least = min(part.chance for part in told)
+    taken = least >= _RECORDED and min(map(score.of, names)) >= _HEARD
     return Understanding(names, (), denied) if taken else Understanding(near=names)
