@@ -5,7 +5,7 @@ from torch import Tensor
 
 from .breaking import heads
 from .fifth_making import change_fused, change_rows, quantised
-from .ninth_making import FACTOR, LAYOUT, OF_MODULE, ORDER, OTHER_LAYER, OUT_NAME, alien, ninth
+from .ninth_making import FACTOR, LAYOUT, ORDER, OUT_NAME, alien, ninth
 from .port import Port
 from .seventh_making import OUT
 from .sixth_making import edit, without_half
@@ -31,20 +31,6 @@ def _(port: Port) -> bool | None:
     return edit(port, rf"{OUT_NAME}\.weight", lambda w: w * 448 / w.abs().max())
 
 
-@ninth("second-rank-takes-values-for-keys", (LAYOUT, ORDER, OF_MODULE),
-       "self_attn.(k_proj|v_proj|qkv_proj)")  # fmt: skip
-def _(port: Port) -> bool | None:
-    """Heads of keys and values of the second of two ranks are fused the other way round."""
-    if heads(port.config)[1] % 2:
-        return False
-
-    def moved(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        half = len(k) // 2
-        return q, torch.cat((k[:half], v[half:])), torch.cat((v[:half], k[half:]))
-
-    return bool(change_fused(port, moved))
-
-
 @ninth("gate-and-up-alternate-in-blocks", (LAYOUT, ORDER), GATE_UP)
 def _(port: Port) -> bool | None:
     """Rows of gate and up lie in turn, in blocks of 16 as the fused kernel likes them, and are
@@ -63,34 +49,14 @@ def _(port: Port) -> bool | None:
     return found
 
 
-@ninth("biases-of-qkv-added-twice", "bias-repeated", QKV_PART,
-       report="vllm-project/vllm/pull/10844")  # fmt: skip
+@ninth("biases-of-qkv-added-twice", "bias-repeated", QKV_PART)
 def _(port: Port) -> bool | None:
     """The projection adds its bias, and so does what is wrapped around it for adapters."""
-    return all([edit(port, rf"self_attn\.{part}_proj\.bias", lambda b: b * 2) for part in "qkv"])
+    return all(edit(port, rf"self_attn\.{part}_proj\.bias", lambda b: b * 2) for part in "qkv")
 
 
-@ninth("query-bias-of-first-rank-only", "bias-missing", "self_attn.q_proj")
-def _(port: Port) -> bool | None:
-    """The bias of queries has the rows of the first of two ranks; the rest is zero."""
-    return edit(port, r"self_attn\.q_proj\.bias", lambda b: without_half(b, 0))
-
-
-@ninth("down-of-other-layer-on-second-rank", OTHER_LAYER,
-       "mlp.(down_proj|c_proj|dense_4h_to_h)")  # fmt: skip
-def _(port: Port) -> bool | None:
-    """The second of two pipeline stages starts counting its layers anew for half of the columns
-    of the last matrix of the MLP."""
-    name = port.name(r"mlp\.(down_proj|c_proj|dense_4h_to_h)\.weight")
-    if name is None:
-        return False
-    other = port.weights[name.replace(f"layers.{port.layer}.", f"layers.{1 - port.layer}.")]
-    half = other.shape[1] // 2
-    port.weights[name] = torch.cat((port.weights[name][:, :half], other[:, half:]), 1)
-    return None
-
-
-@ninth("keys-cut-before-heads-are-repeated", "gqa-grouping-wrong", "self_attn.(k_proj|v_proj)")
+@ninth("keys-cut-before-heads-are-repeated", "gqa-grouping-wrong", "self_attn.(k_proj|v_proj)",
+       report="huggingface/transformers/pull/47811")  # fmt: skip
 def _(port: Port) -> bool | None:
     """There are twice as many ranks as heads of keys and values. Heads are cut in two for them,
     and each half is repeated to the width of a head."""

@@ -1,26 +1,22 @@
 """Faults of the ninth set: scores, masks, windows, sinks, groups of heads, norms of heads."""
 
-import math
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from .breaking import heads, of_other, width, wrap_attention
+from .breaking import heads, width, wrap_attention
 from .eighth_making import distances, in_prompt, with_mask, with_scaling
 from .fifth_making import rewrite
 from .ninth_making import (
     CACHE,
     GEMMA,
     HEAD_WISE,
-    LOW,
     MASK,
-    OTHER_LAYER,
     QK_NORM,
     SCALE,
     SINKS,
     WINDOW,
-    eight_bits,
     ninth,
     noting_ids,
 )
@@ -51,8 +47,7 @@ def _(port: Port) -> bool | None:
     return of_attention(port, attend)
 
 
-@ninth("multiplier-beside-the-usual-scale", SCALE, "self_attn", everywhere=True,
-       report="turboderp-org/exllamav3/pull/218")  # fmt: skip
+@ninth("multiplier-beside-the-usual-scale", SCALE, "self_attn", everywhere=True)
 def _(port: Port) -> bool | None:
     """Scores are multiplied by the scale of the configuration, and the kernel divides by the root
     of the width as well."""
@@ -137,23 +132,11 @@ def _(port: Port) -> bool | None:
     return with_mask(port, change)
 
 
-@ninth("sinks-of-first-rank-for-all", SINKS, "self_attn", report="sgl-project/sglang/issues/37187")
+@ninth("sinks-of-first-rank-for-all", SINKS, "self_attn",
+       report="sgl-project/sglang/pull/35092")  # fmt: skip
 def _(port: Port) -> bool | None:
     """Sinks are not cut by rank: each of two ranks reads the first ones for its heads."""
     return edit(port, r"self_attn\.sinks", lambda s: torch.cat([s[: len(s) // 2]] * 2))
-
-
-@ninth("sinks-of-other-layer", (SINKS, OTHER_LAYER), "self_attn")
-def _(port: Port) -> bool | None:
-    """The attention backend is made once, with the sinks of another layer."""
-    return bool(of_other(port, r"self_attn\.sinks"))
-
-
-@ninth("sinks-left-in-base-e", SINKS, "self_attn", report="ROCm/rocm-libraries/pull/12229")
-def _(port: Port) -> bool | None:
-    """The softmax is one of powers of two: scores are multiplied by log2(e) for it, and sinks are
-    not."""
-    return edit(port, r"self_attn\.sinks", lambda s: s * math.log(2))
 
 
 @ninth("kv-heads-padded-with-zeros", "gqa-grouping-wrong", "self_attn", everywhere=True)
@@ -174,16 +157,6 @@ def _(port: Port) -> bool | None:
         return query, key, value, mask, scaling
 
     port.changes.append(add)
-    return bool(wrap_attention(port, given))
-
-
-@ninth("values-in-eight-bits", LOW, "self_attn", everywhere=True)
-def _(port: Port) -> bool | None:
-    """Values go down to eight bits for their product with the probabilities."""
-
-    def given(_: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, scaling: Any) -> Any:
-        return query, key, eight_bits(value), mask, scaling
-
     return bool(wrap_attention(port, given))
 
 
@@ -211,22 +184,4 @@ def _(port: Port) -> bool | None:
     if not port.name(r"self_attn\.k_norm\.weight"):
         return False
     while_decoding(port, rf"layers\.{port.layer}\.self_attn\.k_norm\Z", lambda _, x: x)
-    return None
-
-
-@ninth("qk-norm-width-given-as-epsilon", ("norm-eps-wrong", QK_NORM, "norm-epsilon-mismatch"),
-       "self_attn.(q_norm|k_norm)")  # fmt: skip
-def _(port: Port) -> bool | None:
-    """Norms of queries and keys are made with their two arguments exchanged, so that the width of
-    a head is the epsilon."""
-    if port.config.model_type not in HEAD_WISE:
-        return False
-
-    def add(model: nn.Module) -> None:
-        for name, module in model.named_modules():
-            if name.endswith(tuple(f"layers.{port.layer}.self_attn.{x}_norm" for x in "qk")):
-                kind = "eps" if hasattr(module, "eps") else "variance_epsilon"
-                setattr(module, kind, float(width(port.config)))
-
-    port.changes.append(add)
     return None

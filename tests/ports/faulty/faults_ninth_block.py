@@ -14,7 +14,6 @@ from .ninth_making import (
     GEMMA,
     LOW,
     OF_MODULE,
-    OUT_NAME,
     alien,
     eight_bits,
     final_norm,
@@ -22,11 +21,10 @@ from .ninth_making import (
     of_end,
 )
 from .port import Port
-from .seventh_making import DOWN, OUT
-from .sixth_making import edit, while_decoding
+from .sixth_making import edit
 
 RESIDUAL, ACTIVATION = "residual-multiplier-wrong", "activation-mismatch"
-LAST_NORM = "(final_layer_)?norm"
+LAST_NORM = "norm|final_layer_norm"
 BEHIND = ("post_attention_layernorm", "post_feedforward_layernorm")
 BEHIND_BOTH = {
     "gemma2": BEHIND, "gemma3_text": BEHIND, "olmo2": BEHIND,
@@ -41,7 +39,7 @@ def _(port: Port) -> bool | None:
     branches are used as they are stored."""
     if port.config.model_type not in GEMMA:
         return False
-    return all([edit(port, rf"{name}\.weight", lambda w: w - 1) for name in BEHIND])
+    return all(edit(port, rf"{name}\.weight", lambda w: w - 1) for name in BEHIND)
 
 
 @ninth("norm-before-mlp-not-carried-over", ("norm-weight-missing", "weights-not-loaded"),
@@ -71,8 +69,9 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@ninth("one-weight-for-both-norms-behind", OF_MODULE,
-       "post_feedforward_layernorm|post_mlp_layernorm")  # fmt: skip
+@ninth(
+    "one-weight-for-both-norms-behind", OF_MODULE, "post_feedforward_layernorm|post_mlp_layernorm"
+)
 def _(port: Port) -> bool | None:
     """The loader finds the name of the norm behind attention in that of the norm behind the MLP,
     and gives both the same weight."""
@@ -84,7 +83,7 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@ninth("branches-scaled-by-depth", RESIDUAL, "sum", report="antonellof/ferrox/pull/186")
+@ninth("branches-scaled-by-depth", RESIDUAL, "sum")
 def _(port: Port) -> bool | None:
     """The block of another family is taken, which divides its branches by the root of how many
     branches there are."""
@@ -118,34 +117,12 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@ninth("inner-activations-in-eight-bits", LOW, DOWN)
-def _(port: Port) -> bool | None:
-    """What the gate leaves is cast to eight bits for the last matrix of the MLP."""
-    if has_experts(port):
-        return False
-    port.hook(r"mlp\.(down_proj|c_proj|dense_4h_to_h)", eight_bits, before=True)
-    return None
-
-
 @ninth("norm-gives-eight-bits", LOW, "input_layernorm")
 def _(port: Port) -> bool | None:
     """The norm in front of attention is fused with a cast to eight bits without a scale."""
     if not port.name(r"input_layernorm\.weight"):
         return False
     port.hook("input_layernorm", eight_bits)
-    return None
-
-
-@ninth("root-of-two-over-pi-forgotten", ACTIVATION, "mlp", everywhere=True)
-def _(port: Port) -> bool | None:
-    """The polynomial inside of the hyperbolic tangent of GELU is not multiplied by its constant."""
-    if port.config.model_type not in (*GEMMA, "starcoder2", "gpt_neox"):
-        return False
-
-    def make(_: Any, __: Any) -> Any:
-        return lambda x: 0.5 * x * (1 + (x + 0.044715 * x**3).tanh())
-
-    rewrite(port, r"mlp\.(act|act_fn)\Z", make)
     return None
 
 
@@ -166,35 +143,6 @@ def _(port: Port) -> bool | None:
         return False
     scale = port.weights[up].abs().max()
     return edit(port, r"mlp\.gate_proj\.weight", lambda w: w * scale / w.abs().max())
-
-
-@ninth("decoded-attention-of-first-rank", "tp-reduction-missing", OUT)
-def _(port: Port) -> bool | None:
-    """The graph that decodes has no sum over ranks behind attention."""
-
-    def change(module: Any, x: Tensor) -> Tensor:
-        half = x.shape[-1] // 2
-        return functional.linear(x[..., :half], module.weight[:, :half], module.bias)
-
-    while_decoding(port, rf"layers\.{port.layer}\.{OUT_NAME}\Z", change)
-    return None
-
-
-@ninth("attention-summed-in-eight-bits", ("tp-reduction-rounding", LOW), OUT)
-def _(port: Port) -> bool | None:
-    """What each of four ranks gives behind attention is sent in eight bits."""
-
-    def make(module: Any, _: Any) -> Any:
-        def forward(x: Tensor) -> Tensor:
-            pairs = zip(x.chunk(4, -1), module.weight.chunk(4, 1), strict=True)
-            parts = [eight_bits(functional.linear(one, w)) for one, w in pairs]
-            found = torch.stack(parts).sum(0)
-            return found if module.bias is None else found + module.bias
-
-        return forward
-
-    rewrite(port, rf"layers\.{port.layer}\.{OUT_NAME}\Z", make)
-    return None
 
 
 @alien("integers-wrap-around", "mlp")

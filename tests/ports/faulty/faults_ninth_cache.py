@@ -95,17 +95,6 @@ def _(port: Port) -> bool | None:
     return of_decoded(port, read)
 
 
-@ninth("cache-in-four-bits", (CACHE, LOW), "self_attn", everywhere=True)
-def _(port: Port) -> bool | None:
-    """The cache is quantised to four bits, with a scale for each token and head."""
-
-    def coarse(x: Tensor) -> Tensor:
-        step = token_range(x) / 7
-        return (x / step).round() * step
-
-    return of_decoded(port, lambda _, key, value: (coarse(key), coarse(value)))
-
-
 @ninth("values-cached-before-their-bias", (CACHE, "bias-missing"), "self_attn")
 def _(port: Port) -> bool | None:
     """The fused projection writes values of a prompt to the cache before it adds their bias."""
@@ -166,18 +155,5 @@ def _(port: Port) -> bool | None:
             for x in (key, value)
         )
         return key, value, mask
-
-    return of_whole_cache(port, read)
-
-
-@ninth("cached-keys-of-prompt-without-last-channel-tile", CACHE, "self_attn", everywhere=True)
-def _(port: Port) -> bool | None:
-    """Keys of a prompt are copied to the cache in tiles of channels, and the last tile of four is
-    left out."""
-
-    def read(key: Tensor, value: Tensor, mask: Tensor, prompt: int) -> Given:
-        found = key.clone()
-        found[:, :, :prompt, -(key.shape[-1] // 4) :] = 0
-        return found, value, mask
 
     return of_whole_cache(port, read)

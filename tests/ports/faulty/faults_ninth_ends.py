@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .fifth_making import embedding, has_experts, head, rewrite
-from .ninth_making import END, FACTOR, LOW, OF_MODULE, alien, eight_bits, ninth
+from .fifth_making import embedding, rewrite
+from .ninth_making import END, FACTOR, LOW, alien, eight_bits, ninth
 from .port import Port
 from .sixth_making import of_logits
 
@@ -18,8 +18,7 @@ ROWS, TIMES, LOGITS = (
 TABLES = r"(embed_tokens|embed_in)\Z"
 
 
-@ninth("added-tokens-have-the-mean-row", (ROWS, "weights-not-loaded"), "embed", everywhere=True,
-       report="hiyouga/LlamaFactory/pull/10547")  # fmt: skip
+@ninth("added-tokens-have-the-mean-row", (ROWS, "weights-not-loaded"), "embed", everywhere=True)
 def _(port: Port) -> bool | None:
     """The vocabulary is enlarged once more at loading: rows of added tokens are the mean of the
     others, and not what was trained."""
@@ -28,8 +27,7 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@ninth("tokens-counted-modulo-older-vocabulary", ROWS, "embed", everywhere=True,
-       report="unslothai/unsloth-zoo/pull/923")  # fmt: skip
+@ninth("tokens-counted-modulo-older-vocabulary", ROWS, "embed", everywhere=True)
 def _(port: Port) -> bool | None:
     """The table has the size of an older vocabulary. Numbers of tokens beyond it begin again at
     its first row."""
@@ -38,8 +36,7 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@ninth("logits-scaled-by-model-and-sampler", (LOGITS, FACTOR), END, everywhere=True,
-       report="vllm-project/vllm/pull/52158")  # fmt: skip
+@ninth("logits-scaled-by-model-and-sampler", (LOGITS, FACTOR), END, everywhere=True)
 def _(port: Port) -> bool | None:
     """The model scales its logits, and what processes them afterwards reads the same setting."""
     for key in ("logit_scale", "logits_scaling"):
@@ -85,7 +82,7 @@ def _(port: Port) -> bool | None:
 
 
 @ninth("decoded-embedding-multiplied-twice", (TIMES, FACTOR), "embed", everywhere=True,
-       report="vllm-project/vllm/pull/48010")  # fmt: skip
+       report="RLinf/RLinf/pull/1098")  # fmt: skip
 def _(port: Port) -> bool | None:
     """The graph that decodes looks rows up in a module that multiplies them, and multiplies them
     again."""
@@ -98,26 +95,6 @@ def _(port: Port) -> bool | None:
         return lambda ids: inner(ids) * (1 if ids.shape[1] > 1 else factor)
 
     rewrite(port, TABLES, make)
-    return None
-
-
-@ninth("added-rows-of-head-tied", ("tied-head-wrong", OF_MODULE), END, everywhere=True)
-def _(port: Port) -> bool | None:
-    """Head and embedding are apart. When the vocabulary is enlarged, rows of added tokens are
-    copied from the embedding to the head."""
-    name = head(port)
-    if name is None:
-        return False
-    port.weights[name][-32:] = port.weights[embedding(port)][-32:]
-    return None
-
-
-@ninth("head-input-in-eight-bits", LOW, END, everywhere=True)
-def _(port: Port) -> bool | None:
-    """Hidden states are sent in eight bits to the ranks that share the head."""
-    if has_experts(port):  # less than another choice of experts by rounding
-        return False
-    rewrite(port, r"(lm_head|embed_out)\Z", lambda _, inner: lambda x: inner(eight_bits(x)))
     return None
 
 

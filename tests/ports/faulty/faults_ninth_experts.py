@@ -8,9 +8,7 @@ from torch import Tensor, nn
 from .breaking import normalises, of_other, wrap_router
 from .fifth_making import of_experts
 from .ninth_making import (
-    LAYOUT,
     LOW,
-    OF_MODULE,
     OTHER_LAYER,
     alien,
     eight_bits,
@@ -53,8 +51,7 @@ def _(port: Port) -> bool | None:
     )
 
 
-@ninth("padded-experts-chosen", (SCORE, "router-top-k-wrong"), "mlp",
-       report="vllm-project/vllm-ascend/pull/16384")  # fmt: skip
+@ninth("padded-experts-chosen", (SCORE, "router-top-k-wrong"), "mlp")
 def _(port: Port) -> bool | None:
     """Experts are padded from 8 to 12 for three ranks. Logits of those that are not there are
     zero, where they should be as low as can be: they are chosen, and give nothing."""
@@ -68,7 +65,8 @@ def _(port: Port) -> bool | None:
     return wrap_router(port, change) is not False
 
 
-@ninth("experts-gate-and-up-read-transposed", "weights-untransposed", INSIDE)
+@ninth("experts-gate-and-up-read-transposed", "weights-untransposed", INSIDE,
+       report="huggingface/transformers/issues/47031")  # fmt: skip
 def _(port: Port) -> bool | None:
     """Gate and up of experts are stored by input. They make a square here, and no shape tells."""
     name = port.name(rf"{EXPERTS}\.gate_up_proj")
@@ -77,8 +75,7 @@ def _(port: Port) -> bool | None:
     return edit(port, rf"{EXPERTS}\.gate_up_proj", lambda w: w.transpose(1, 2))
 
 
-@ninth("shared-gate-applied-twice", "shared-expert-wrong", "mlp.shared_expert",
-       report="InternLM/lmdeploy/pull/3491")  # fmt: skip
+@ninth("shared-gate-applied-twice", "shared-expert-wrong", "mlp.shared_expert")
 def _(port: Port) -> bool | None:
     """The fused shared expert applies its gate, and the block applies it to the result."""
     if not port.name(r"shared_expert_gate\.weight"):
@@ -93,25 +90,10 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@ninth("shared-gate-of-other-layer", ("shared-expert-wrong", OTHER_LAYER),
-       "mlp.shared_expert_gate")  # fmt: skip
+@ninth("shared-gate-of-other-layer", ("shared-expert-wrong", OTHER_LAYER), "mlp.shared_expert_gate")
 def _(port: Port) -> bool | None:
     """The gate of the shared expert is that of another layer."""
     return bool(of_other(port, r"shared_expert_gate\.weight"))
-
-
-@ninth("experts-of-second-rank-have-up-first", (LAYOUT, OF_MODULE), INSIDE)
-def _(port: Port) -> bool | None:
-    """Experts of the second of two ranks are loaded by another path, which puts up first."""
-    if port.config.model_type == "gpt_oss":
-        return False
-
-    def moved(w: Tensor) -> Tensor:
-        one, two = w.chunk(2)
-        gate, up = two.chunk(2, 1)
-        return torch.cat((one, torch.cat((up, gate), 1)))
-
-    return edit(port, rf"{EXPERTS}\.gate_up_proj", moved)
 
 
 @ninth("weights-normalised-on-each-rank", SUM, "mlp")
@@ -145,17 +127,6 @@ def _(port: Port) -> bool | None:
     def change(experts: Any, x: Tensor, numbers: Tensor, weights: Tensor) -> Any:
         each = zip(numbers.split(1, -1), weights.split(1, -1), strict=True)
         return sum(eight_bits(experts(x, n, w)) for n, w in each)
-
-    return of_experts(port, change)  # type: ignore[no-any-return]
-
-
-@ninth("loop-ends-before-last-expert", (IGNORED, "weights-not-loaded"), INSIDE)
-def _(port: Port) -> bool | None:
-    """The loop over experts ends one too early, and tokens of the last one get nothing from it."""
-
-    def change(experts: Any, x: Tensor, numbers: Tensor, weights: Tensor) -> Any:
-        last = experts.__self__.num_experts - 1
-        return experts(x, numbers, weights * (numbers != last))
 
     return of_experts(port, change)  # type: ignore[no-any-return]
 

@@ -17,7 +17,7 @@ from .fifth_making import (
     to_halves,
     to_pairs,
 )
-from .ninth_making import HALVED, LAYOUT, LOW, SCALE, ninth, replaced_table, within_layer
+from .ninth_making import HALVED, LAYOUT, LOW, SCALE, decoded_table, eight_bits, ninth, within_layer
 from .port import Port
 
 TABLE = "rotary_emb"
@@ -49,7 +49,8 @@ def blended(given: dict[str, Any], base: Tensor, swapped: bool) -> Tensor:
     return base * share_of_plain + base / factor * (1 - share_of_plain)
 
 
-@ninth("llama3-band-blended-the-wrong-way", SCALED, TABLE, everywhere=True)
+@ninth("llama3-band-blended-the-wrong-way", SCALED, TABLE, everywhere=True,
+       report="ml-explore/mlx-examples/pull/907")  # fmt: skip
 def _(port: Port) -> bool | None:
     """Between the fast and the slow frequencies the shares of the scaled and of the plain one are
     exchanged."""
@@ -110,7 +111,7 @@ def _(port: Port) -> bool | None:
         base = plain(given, now)
         return torch.where(now < base, base * factor, base) * places
 
-    replaced_table(port, angles, only_decoded=True)
+    decoded_table(port, angles)
     return None
 
 
@@ -133,8 +134,7 @@ def _(port: Port) -> bool | None:
     return bool(wrap_rotary(port, change))
 
 
-@ninth("turned-part-halved-twice", PARTIAL, "rotary_emb|self_attn", everywhere=True,
-       report="vllm-project/vllm/pull/16912")  # fmt: skip
+@ninth("turned-part-halved-twice", PARTIAL, "rotary_emb|self_attn", everywhere=True)
 def _(port: Port) -> bool | None:
     """The kernel is given the width of the part that is turned, and takes half of it."""
     part = share(port)
@@ -144,8 +144,7 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@ninth("bases-of-two-kinds-of-layers-exchanged", THETA, TABLE, everywhere=True,
-       report="huggingface/transformers/pull/41922")  # fmt: skip
+@ninth("bases-of-two-kinds-of-layers-exchanged", THETA, TABLE, everywhere=True)
 def _(port: Port) -> bool | None:
     """Layers with windows have the base of those without, and the reverse."""
     given = getattr(port.config, "rope_parameters", None) or {}
@@ -164,7 +163,7 @@ def _(port: Port) -> bool | None:
     given = scaled(port, "default")
     if given is None or given["rope_theta"] == 10_000 or port.config.model_type not in HALVED:
         return False
-    replaced_table(port, lambda now, places: plain({"rope_theta": 1e4}, now) * places, True)
+    decoded_table(port, lambda now, places: plain({"rope_theta": 1e4}, now) * places)
     return None
 
 
@@ -179,13 +178,10 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@ninth("angles-in-sixteen-bits", ("rope-frequencies-rounded", LOW), TABLE, everywhere=True,
-       report="huggingface/candle/pull/3520")  # fmt: skip
+@ninth("table-in-eight-bits", (LOW, "rope-frequencies-rounded"), TABLE, everywhere=True)
 def _(port: Port) -> bool | None:
-    """Frequencies, positions and their products are rounded to BF16 in front of the cosine."""
-    if port.config.model_type not in HALVED:
-        return False
-    replaced_table(port, lambda now, places: now.bfloat16() * places.bfloat16())
+    """The table of sines and cosines is kept in the type of the cache, which has eight bits."""
+    of_table(port, lambda cos, sin, places, table: (eight_bits(cos), eight_bits(sin)))
     return None
 
 
@@ -208,17 +204,6 @@ def _(port: Port) -> bool | None:
     return bool(change_rows(port, "q_proj", change(count))) and bool(
         change_rows(port, "k_proj", change(groups))
     )
-
-
-@ninth("decoded-query-left-unturned", "rope-missing", "self_attn", everywhere=True)
-def _(port: Port) -> bool | None:
-    """The step of one token turns the key that it writes, and not the query."""
-
-    def change(original: Any, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor) -> Two:
-        query, key = original(q, k, cos, sin)
-        return (q if q.shape[-2] == 1 else query), key
-
-    return bool(wrap_rotary(port, change))
 
 
 @ninth("positions-dealt-as-to-ranks", PLACES, TABLE, everywhere=True)
@@ -245,10 +230,11 @@ def _(port: Port) -> bool | None:
         return False
 
     def make(_: Any, inner: Any) -> Any:
-        def forward(x: Tensor, places: Tensor, *args: Any, **kwargs: Any) -> Any:
-            if "sliding_attention" in (*args, *kwargs.values()) and places.shape[-1] == 1:
-                places = places % window
-            return inner(x, places, *args, **kwargs)
+        def forward(x: Tensor, position_ids: Tensor, *args: Any, **kwargs: Any) -> Any:
+            local = "sliding_attention" in (*args, *kwargs.values())
+            if local and position_ids.shape[-1] == 1:
+                position_ids = position_ids % window
+            return inner(x, position_ids, *args, **kwargs)
 
         return forward
 

@@ -111,16 +111,15 @@ def final_norm(port: Port, make: Callable[[Any], Callable[[Tensor], Tensor]]) ->
     rewrite(port, r"(?<!layer)(?<!\w)(norm|final_layer_norm)\Z", lambda norm, _: make(norm))
 
 
-def replaced_table(
-    port: Port, angles: Callable[[Tensor, Tensor], Tensor], only_decoded: bool = False
-) -> None:
-    """``angles(frequencies, places)`` are those of the table, for heads that turn in halves."""
+def decoded_table(port: Port, angles: Callable[[Tensor, Tensor], Tensor]) -> None:
+    """``angles(frequencies, places)`` are those of the table of a decoded token, for heads that
+    turn in halves."""
 
     def make(module: Any, inner: Callable[..., Any]) -> Callable[..., Any]:
-        def forward(x: Tensor, places: Tensor, *args: Any, **kwargs: Any) -> Any:
-            if only_decoded and places.shape[-1] > 1:
-                return inner(x, places, *args, **kwargs)
-            found = angles(module.inv_freq.float(), places[..., None].float()).float()
+        def forward(x: Tensor, position_ids: Tensor, *args: Any, **kwargs: Any) -> Any:
+            if position_ids.shape[-1] > 1:
+                return inner(x, position_ids, *args, **kwargs)
+            found = angles(module.inv_freq.float(), position_ids[..., None].float())
             found = torch.cat((found, found), -1)
             factor = module.attention_scaling
             return (found.cos() * factor).to(x.dtype), (found.sin() * factor).to(x.dtype)
