@@ -1,5 +1,7 @@
 """Faults of the ninth set: matrices and biases, and how they come to the ranks."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -10,7 +12,7 @@ from .port import Port
 from .seventh_making import OUT
 from .sixth_making import edit, without_half
 
-QKV_PART = "self_attn.(q_proj|k_proj|v_proj|qkv_proj)"
+QKV_PART = "self_attn.(q_proj|k_proj|v_proj|qkv_proj|query_key_value)"
 GATE_UP = "mlp.(gate_proj|gate_up_proj|up_proj)"
 NORMAL = (-1.0, -0.6962, -0.5251, -0.3949, -0.2844, -0.1848, -0.0911, 0.0, 0.0796, 0.1609, 0.2461,
           0.3379, 0.4407, 0.5626, 0.7230, 1.0)  # fmt: skip
@@ -62,7 +64,7 @@ def _(port: Port) -> bool | None:
     and each half is repeated to the width of a head."""
     groups = heads(port.config)[1]
 
-    def cut(w: Tensor) -> Tensor:
+    def cut(w: Tensor) -> Any:
         whole = w.unflatten(0, (groups, 2, -1))
         return torch.cat((whole[:, :1], whole[:, :1]), 1).flatten(0, 2)
 
@@ -71,7 +73,8 @@ def _(port: Port) -> bool | None:
 
 def by_blocks(w: Tensor, size: int) -> Tensor:
     """Rows of blocks that share a scale."""
-    return w.flatten().unflatten(0, (-1, size))
+    found: Tensor = w.flatten().unflatten(0, (-1, size))
+    return found
 
 
 @alien("block-scales-rounded-up-to-powers", QKV_PART,
@@ -80,7 +83,7 @@ def _(port: Port) -> bool | None:
     """Scales of blocks of 16 by 16 weights are rounded up to powers of two, and codes stay those
     of the scales as they were."""
 
-    def change(w: Tensor) -> Tensor:
+    def change(w: Tensor) -> Any:
         tiles = w.unflatten(1, (-1, 16)).unflatten(0, (-1, 16))
         scale = tiles.abs().amax((1, 3), keepdim=True) / 448
         return (tiles * scale.log2().ceil().exp2() / scale).flatten(0, 1).flatten(1, 2)
@@ -95,7 +98,7 @@ def _(port: Port) -> bool | None:
     right = torch.tensor(NORMAL)
     wrong = torch.tensor((*FLOATING, *(-each for each in FLOATING)))
 
-    def change(w: Tensor) -> Tensor:
+    def change(w: Tensor) -> Any:
         blocks = by_blocks(w.float(), 64)
         scale = blocks.abs().amax(1, keepdim=True)
         codes = ((blocks / scale)[..., None] - right).abs().argmin(-1)

@@ -46,7 +46,8 @@ def blended(given: dict[str, Any], base: Tensor, swapped: bool) -> Tensor:
     band = (turns > low) & (turns < high)
     if swapped:
         share_of_plain = torch.where(band, 1 - share_of_plain, share_of_plain)
-    return base * share_of_plain + base / factor * (1 - share_of_plain)
+    found: Tensor = base * share_of_plain + base / factor * (1 - share_of_plain)
+    return found
 
 
 @ninth("llama3-band-blended-the-wrong-way", SCALED, TABLE, everywhere=True,
@@ -225,9 +226,9 @@ def _(port: Port) -> bool | None:
 def _(port: Port) -> bool | None:
     """In layers with windows a decoded token has the number of its slot in the ring for its
     position."""
-    window = getattr(port.config, "sliding_window", None)
     if port.config.model_type != "gemma3_text":
         return False
+    window = int(port.config.sliding_window)
 
     def make(_: Any, inner: Any) -> Any:
         def forward(x: Tensor, position_ids: Tensor, *args: Any, **kwargs: Any) -> Any:
