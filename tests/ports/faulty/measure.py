@@ -74,6 +74,7 @@ def main():
     options.add_argument("--sixth", action="store_true", help="those of a fifth author")
     options.add_argument("--seventh", action="store_true", help="those of a sixth author")
     options.add_argument("--eighth", action="store_true", help="those of a seventh author")
+    options.add_argument("--ninth", action="store_true", help="those of an eighth author")
     options.add_argument("--half", default="ab", choices=("a", "b", "ab"), help="by their names")
     options.add_argument(
         "--without", action="store_true", help="without the hypotheses of the right cause"
@@ -81,7 +82,17 @@ def main():
     options.add_argument("--verbose", action="store_true")
     options.add_argument("--json", type=Path)
     given = options.parse_args()
-    for name in ("apart", "further", "seen", "fourth", "fifth", "sixth", "seventh", "eighth"):
+    for name in (
+        "apart",
+        "further",
+        "seen",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+    ):
         if getattr(given, name):
             choose(name)
     doctor = Diagnoser.load()

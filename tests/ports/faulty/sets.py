@@ -18,6 +18,8 @@ SETS = {
                 "seventh_heads", "seventh_norms"),
     "eighth": ("eighth", "eighth_attention", "eighth_block", "eighth_cache", "eighth_ends",
                "eighth_experts", "eighth_rotary"),
+    "ninth": ("ninth", "ninth_attention", "ninth_block", "ninth_cache", "ninth_ends",
+              "ninth_experts", "ninth_rotary"),
 }  # fmt: skip
 
 

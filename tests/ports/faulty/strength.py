@@ -19,6 +19,7 @@ from .port import FAULTS, Port
 from .sets import choose, half_of
 
 FIRST = 3.0
+SHOWN = ("ninth", "eighth", "seventh", "sixth", "fourth")
 HEADER = "kind\thalf\tcomponent\tcause\tas right\tarchitectures\tlargest R"
 
 
@@ -122,9 +123,10 @@ def main():
     options.add_argument("--sixth", action="store_true")
     options.add_argument("--seventh", action="store_true")
     options.add_argument("--eighth", action="store_true")
+    options.add_argument("--ninth", action="store_true")
     options.add_argument("--table", type=Path, help="where to write what is known of each kind")
     given = options.parse_args()
-    chosen = (name for name in ("eighth", "seventh", "sixth", "fourth") if getattr(given, name))
+    chosen = (name for name in SHOWN if getattr(given, name))
     choose(next(chosen, "first"))
     pairs, lines = Pairs(given.seed), [HEADER]
     for name, fault in sorted(FAULTS.items()):
