@@ -188,6 +188,7 @@ class Replay:
         if attends and not found["is_fused"]:
             found["head_dim"] = head_width(config)
             found["is_out"] = not re.match(r"[qkv]_proj", last)
+            found["is_value"] = last.startswith("v_proj")
         elif found["is_fused"]:
             found["fused_dim"] = head_width(config)
         return found
