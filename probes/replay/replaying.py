@@ -189,6 +189,7 @@ class Replay:
             found["head_dim"] = head_width(config)
             found["is_out"] = not re.match(r"[qkv]_proj", last)
             found["is_value"] = last.startswith("v_proj")
+            found["is_shared"] = bool(re.match(r"[kv]_proj", last))
         elif found["is_fused"]:
             found["fused_dim"] = head_width(config)
         return found
