@@ -118,13 +118,16 @@ def _ranks(one: Given) -> Found:
 
 
 def _last_rank(one: Given) -> Found:
-    """As :func:`_ranks`, where nothing but the last eighth or less is lost: what it has may never
-    have been filled."""
+    """As :func:`_ranks`, where nothing but the last eighth or less is lost, or the last head: what
+    it has may never have been filled."""
+    spec = one.reading.spec
+    heads = spec.get("is_out") or one.reading.family == "attention"
     for count in SHARDS:
         if found := _blocks(one, count):
             lost = count - int(np.diag(found[1]).sum())
+            few = lost * found[0].inner.shape[1] <= count * int(heads and spec["head_dim"])
             there = np.diag(np.arange(count) < count - lost).astype(int)
-            if 0 < 8 * lost <= count and (found[1] == there).all():
+            if lost and (few or 8 * lost <= count) and (found[1] == there).all():
                 yield _moved(one, found[0].key, found[1]), f"the last {lost} of {count} parts"
             return
 

@@ -85,6 +85,8 @@ def test_so_may_columns(kept, both):
     parts = {"own.weight": weight}
     assert told("ranks", "linear", {}, parts, x, output)
     assert bool(told("last-rank", "linear", {}, parts, x, output)) is both
+    heads = {"is_out": True, "head_dim": 16}
+    assert bool(told("last-rank", "linear", heads, parts, x, output)) is (kept >= 48)
     last = (x * (np.arange(64) >= 8)) @ weight.T
     assert not told("last-rank", "linear", {}, parts, x, last)
 
