@@ -125,7 +125,12 @@ def test_a_mask_is_not_searched_where_a_layer_before_had_none(monkeypatch, vain)
         PARTS, {"x": X})  # fmt: skip
     searched = []
     row = masks._row
-    monkeypatch.setattr(masks, "_row", lambda *given: searched.append(given) or row(*given))
+
+    def counted(*given):
+        searched.append(given)
+        return row(*given)
+
+    monkeypatch.setattr(masks, "_row", counted)
     reading = Reading("attention", dict(ATTENTION), PARTS)
     known = {(None, None, ATTENTION.get("window"))} if vain else set()
     given = {"x": X, "vain": known}
