@@ -20,6 +20,12 @@ MOST_READ = 1 << 27
 """Numbers of other weights that are read for one module."""
 
 
+def ending(name: str) -> str:
+    """What the name of a module has in common with that of the same one in other layers."""
+    found = LAYER.search(name)
+    return name if found is None else name[found.end() :]
+
+
 def moved(name: str, by: int) -> str:
     """The name of the module so many layers further. Raises ``KeyError`` where there is none."""
     found = LAYER.search(name)

@@ -111,6 +111,8 @@ def is_other_name(trial: Trial, better: Trial) -> bool:
     for same in all_same():
         if same.first != better.hypothesis.cause or not set(causes) & set(same.then):
             continue
+        if {trial.hypothesis.id, better.hypothesis.id} & set(same.apart):
+            continue
         if same.only and not (better.limited or WHERE[same.only] in better.says):
             continue
         if alike(trial, better):

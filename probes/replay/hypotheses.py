@@ -44,11 +44,12 @@ class Hypothesis(NamedTuple):
 
 class Same(NamedTuple):
     """Causes (or hypotheses) that are told as ``first`` where they give the same output; in one
-    phase only, where ``only`` says so."""
+    phase only, where ``only`` says so. Hypotheses ``apart`` are other mistakes that look alike."""
 
     first: str
     then: tuple[str, ...]
     only: str
+    apart: tuple[str, ...] = ()
 
 
 class Variant(NamedTuple):
@@ -75,7 +76,8 @@ def all_same() -> tuple[Same, ...]:
     """Which of two causes is told where both are the same arithmetic."""
     path = Path(__file__).with_name("hypotheses.yaml")
     entries = load(path.read_text(encoding="utf-8"), str(path)).data.get("same", ())
-    return tuple(Same(one["first"], tuple(one["then"]), one.get("only", "")) for one in entries)
+    return tuple(Same(one["first"], tuple(one["then"]), one.get("only", ""),
+                      tuple(one.get("apart", ()))) for one in entries)  # fmt: skip
 
 
 def _read(entry: Mapping[str, Any]) -> Hypothesis:

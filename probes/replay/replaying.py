@@ -14,7 +14,7 @@ from ..tensors.naming import Name
 from ..tensors.stored import Stored
 from . import joints_tried
 from .around_parts import differs, with_doubt
-from .beside import LAYER, Beside, others, siblings
+from .beside import LAYER, Beside, ending, others, siblings
 from .captures import Run
 from .checkpoint import Checkpoint
 from .manifest import Manifest
@@ -71,6 +71,7 @@ class Replay:
         self._decode_from = manifest.decode_from
         self._fit = self._misfit = 0  # modules with weights, as far as they were recomputed
         self.wrong_table = ""  # the module whose cosines and sines are wrong
+        self._vain: dict[str, set[Any]] = {}
         shared = self._runs[0].modules() & self._runs[1].modules() & self._runs[2].modules()
         self._head = next((name for name in HEADS if name in shared), HEADS[0])
         self.order = sorted(shared, key=lambda module: Name(module).order())
@@ -142,7 +143,7 @@ class Replay:
     def _beside(self, name: str, own: Sides, reading: Reading) -> dict[str, Any]:
         """What hypotheses may ask for, as functions: most modules need none of it."""
         beside = Beside(self._runs[2], self._weights, self._config, self.order)
-        return {"name": name,
+        return {"name": name, "vain": self._vain.setdefault(ending(name), set()),
                 "inputs": lambda: beside.inputs(name, own.given["x"], self._decode_from),
                 "alike": lambda fits: beside.alike(name, fits, reading.weights),
                 "layer": lambda by, parts: beside.layer(name, by, parts),
@@ -187,6 +188,8 @@ class Replay:
         if attends and not found["is_fused"]:
             found["head_dim"] = head_width(config)
             found["is_out"] = not re.match(r"[qkv]_proj", last)
+            found["is_value"] = last.startswith("v_proj")
+            found["is_shared"] = bool(re.match(r"[kv]_proj", last))
         elif found["is_fused"]:
             found["fused_dim"] = head_width(config)
         return found
@@ -288,10 +291,13 @@ def replay(
         text = "the weights reproduce no module of ref_fp32; those were not recomputed"
         hint = "are they the weights of the run that was captured?"
         problems.append(Problem("MM516", text, Location(str(manifest.weights)), hint))
+    vain: set[str] = set()
     with progress.part("hypotheses", len(failing)) as step:
         for at, module, around in failing:
             first = at == failing[0][0]
-            trials = tuple(try_all(module, around, first))
+            trials = tuple(try_all(module, around, first, ending(module.name) not in vain))
+            if not any(trial.r_ratio < EXPLAINS for trial in trials):
+                vain.add(ending(module.name))
             whole = wholes.get(module.name.rpartition(".")[0])
             wrong = {found[each].name for each, _, _ in failing}
             if whole is not None and given.differs_around(whole, module.name, wrong):

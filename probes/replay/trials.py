@@ -65,9 +65,12 @@ def choose(readings: Iterator[Reading], reference: Sides) -> Reading | None:
     return chosen
 
 
-def try_all(module: Module, around: Around, solving: bool = True) -> list[Trial]:
+def try_all(
+    module: Module, around: Around, solving: bool = True, prompt: bool = True
+) -> list[Trial]:
     """R under every hypothesis that makes a difference, best first; one for each hypothesis. Where
-    none explains the module, relations of values inside are looked for."""
+    none explains the module, relations of values inside are looked for (``solving``), and what
+    explains the ``prompt`` alone."""
     memory = Remembered((*module.reading.weights.values(), module.target.given.get("x")))
     given = {**module.target.given, "memory": memory}
     module = module._replace(target=module.target._replace(given=given), work=work_on(module))
@@ -78,7 +81,7 @@ def try_all(module: Module, around: Around, solving: bool = True) -> list[Trial]
     found: list[Trial] = []
     for last in (False, True):
         found.extend(_best_of_each(module, around, one, last))
-        if not last and module.prompt is not None and not any(map(_explains, found)):
+        if not last and prompt and module.prompt is not None and not any(map(_explains, found)):
             found.extend(_of_prompt(module, around, one))
         if solving and not last and not any(trial.r_ratio < EXPLAINS for trial in found):
             found.extend(_solved(module, around))

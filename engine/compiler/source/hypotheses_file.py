@@ -24,6 +24,11 @@ class SameArithmetic(Strict):
         min_length=1, description="Causes, or hypotheses, that are the same thing by another name."
     )
     only: str = Field(default="", description="Only in this phase: decode or prefill.")
+    apart: list[Name] = Field(
+        default=[],
+        description="Hypotheses that are no other name of it, but another mistake that looks "
+        "alike: both are told, and neither is firm.",
+    )
     why: str = Field(description="Why the first one is the better name.")
 
 

@@ -16,6 +16,8 @@ ALIKE = 1e-3
 SUMMED = 1e-2
 """The same, of what is left of a sum that was rounded."""
 RANKS = (2, 4, 8, 16, 32)
+MOST_LOST = 4
+"""The part of a vocabulary, at most, that may never have been filled: one of so many."""
 
 
 def _finder(fits: Callable[[Any, Any, int], bool]) -> Finder:
@@ -61,6 +63,15 @@ def _lost(tokens: Any, rows: Any, count: int) -> bool:
         return False
     parts = [tokens // -(-count // ranks) for ranks in RANKS]
     return any(not set(part[lost]) & set(part[~lost]) for part in parts)
+
+
+def _lost_at_end(tokens: Any, rows: Any, count: int) -> bool:
+    """Whether ranks are lost that hold the end of the vocabulary alone, and little of it: the rows
+    may never have been filled as well."""
+    if not _lost(tokens, rows, count):
+        return False
+    first = int(tokens[rows < 0].min())
+    return first > tokens[rows >= 0].max() and (count - first) * MOST_LOST <= count
 
 
 def _words(tokens: Any, rows: Any, weight: Any) -> str:
@@ -163,6 +174,7 @@ def _channels_lost(origin: Any) -> bool:
 
 EMBEDDING_FINDERS: dict[str, Finder] = {
     "embedding-rows": _finder(_moved), "embedding-ranks": _finder(_lost),
+    "embedding-end": _finder(_lost_at_end),
     "embedding-rows-added": _added,
     "embedding-of-module": _of_module, "embedding-shards": _columns(_shards),
     "embedding-channels": _columns(_mixed), "embedding-channels-lost": _columns(_channels_lost),

@@ -29,10 +29,12 @@ def _counts(one: Given) -> Any | None:
                     np.concatenate([each[1] for each in parts]))  # fmt: skip
     if times is not None:
         return np.tile(times, (len(parts), 1))
-    each = [found for part in parts if (found := _solved(*part)) is not None]
-    if len(each) < len(parts) or (np.stack(each) == 1).all():
-        return None
-    return np.stack(each)
+    each = []
+    for part in parts:
+        if (found := _solved(*part)) is None:
+            return None
+        each.append(found)
+    return None if (np.stack(each) == 1).all() else np.stack(each)
 
 
 def _equations(scene: Any, mixed: Any, weight: Any, row: int) -> tuple[Any, Any]:

@@ -63,7 +63,11 @@ def finder(fits: Callable[[Mask], bool], words: Callable[[Mask], str]) -> Finder
 
 def _once(one: Given) -> Mask | None:
     if "mask" not in one.solved:
-        one.solved["mask"] = _mask(one)
+        known = (one.rows.start, one.rows.stop, one.reading.spec.get("window"))
+        vain = one.given.get("vain", set())  # what was searched in vain in layers before
+        one.solved["mask"] = None if known in vain else _mask(one)
+        if one.solved["mask"] is None:
+            vain.add(known)
     found: Mask | None = one.solved["mask"]
     return found
 
@@ -132,17 +136,20 @@ def _seen(scene: Scene, rows: Any) -> Any | None:
     batches = len(scene.powers)
     seen = scene.right.copy()
     sample = set(np.unique(np.linspace(0, len(rows) - 1, SAMPLE).astype(int)))
+    most = batches * (1 + len(rows) // 10)
     misses = 0
     for order in (sample, set(range(len(rows))) - sample):
+        # More of a few may be missed by chance, but not half of them.
+        limit = max(batches, batches * len(sample) // 2) if order is sample else most
         for batch in range(batches):
             like: list[Any] = []
             for row in (int(rows[at]) for at in sorted(order)):
                 keys, left = _row(scene, batch, row, like)
                 misses += left > EXACT
+                if misses > min(limit, most):
+                    return None
                 seen[batch, row] = keys
                 like = [keys, np.roll(keys, 1)]
-        if misses > batches * (1 + len(rows) // 10):
-            return None
     return seen
 
 

@@ -117,6 +117,21 @@ def _ranks(one: Given) -> Found:
                 return
 
 
+def _last_rank(one: Given) -> Found:
+    """As :func:`_ranks`, where nothing but the last eighth or less is lost, or the last head: what
+    it has may never have been filled."""
+    spec = one.reading.spec
+    heads = spec.get("is_out") or one.reading.family == "attention"
+    for count in SHARDS:
+        if found := _blocks(one, count):
+            lost = count - int(np.diag(found[1]).sum())
+            few = lost * found[0].inner.shape[1] <= count * int(heads and spec["head_dim"])
+            there = np.diag(np.arange(count) < count - lost).astype(int)
+            if lost and (few or 8 * lost <= count) and (found[1] == there).all():
+                yield _moved(one, found[0].key, found[1]), f"the last {lost} of {count} parts"
+            return
+
+
 def _order(counts: Callable[[Given], tuple[int, ...]]) -> Finder:
     def find(one: Given) -> Found:
         for count in counts(one):
@@ -184,6 +199,15 @@ def _experts(one: Given) -> Found:
         yield reading, ", ".join(map(str, kept[:16]))
 
 
+def _one_lost(one: Given) -> Found:
+    """As :func:`_experts`, where a single one is lost: it may have no weights, too."""
+    for reading, _ in _experts(one):
+        rows = experts_around(one)[0]
+        used = {each for each, _, _ in routed(one.reading.spec, one.reading.weights, rows)}
+        if len(lost := used - set(reading.spec["experts_kept"])) == 1:
+            yield reading, str(*lost)
+
+
 def _by_ranks(kept: set[int], used: list[int], count: int) -> bool:
     """Whether ranks of several experts each are there or lost as a whole, or a rank of one is."""
     if len(kept) == 1 or len(used) - len(kept) == 1:
@@ -226,5 +250,6 @@ PARTS: dict[str, Finder] = {
     "k-order": _assigned("gqa_k", "kv_heads", _is_order),
     "v-order": _assigned("gqa_v", "kv_heads", _is_order),
     "q-order": _assigned("q_order", "heads", lambda chosen, groups: True),
-    "experts": _experts, "inputs": _inputs,
+    "experts": _experts, "expert-of-zeros": _one_lost, "inputs": _inputs,
+    "last-rank": _last_rank,
 }  # fmt: skip

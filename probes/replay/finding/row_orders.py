@@ -16,6 +16,8 @@ ALIKE = 0.03
 """Squared distance of two channels, relative to their size, up to which they are the same."""
 SHARE = 0.98
 RANKS = (2, 4, 8, 16, 32)
+MOST_LOST = 4
+"""The part of all rows, at most, that may never have been filled: one of so many."""
 
 
 class Origin(NamedTuple):
@@ -118,6 +120,14 @@ def _zeros(one: Given) -> Iterator[tuple[Reading, str]]:
     yield one.reading._replace(weights=changed), f"{np.flatnonzero(zero)[0]} and on"
 
 
+def _zeros_at_end(one: Given) -> Iterator[tuple[Reading, str]]:
+    """As :func:`_zeros`, if they are few and the last ones: they may never have been filled."""
+    zero = ~one.output[:, one.rows].reshape(-1, one.output.shape[-1]).any(axis=0)
+    lost = np.flatnonzero(zero)
+    if len(lost) * MOST_LOST <= len(zero) and (lost == np.arange(len(zero))[-len(lost) :]).all():
+        yield from _zeros(one)
+
+
 def is_order(rows: Any, own: int) -> bool:
     """Whether each of the own rows is there once."""
     return len(rows) == own and bool((np.sort(rows) == np.arange(own)).all())
@@ -212,7 +222,8 @@ ROW_FINDERS: dict[str, Finder] = {
     "rows-in-shards-of-heads": finder(_head_shards),
     "rows": finder(_other), "rows-anyhow": finder(_anyhow),
     "rows-behind-padding": finder(_behind_padding, shown=_padding),
-    "rows-of-ranks": _zeros, "rows-of-siblings": finder(_of_siblings, siblings=True),
+    "rows-of-ranks": _zeros, "rows-at-end": _zeros_at_end,
+    "rows-of-siblings": finder(_of_siblings, siblings=True),
     "rows-copied": finder(_of_sibling(False), siblings=True),
     "rows-exchanged": finder(_of_sibling(True), siblings=True),
 }  # fmt: skip
