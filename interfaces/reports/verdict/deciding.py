@@ -16,7 +16,8 @@ from ..view import ReportView
 from .commands import CHECK, DECIDES, shell_command
 from .parts import SUSPECTED
 from .placeholders import REPLACE, in_words, known_words, replacements
-from .words import brief, first_sentence, reasons
+from .repairs import first_action, parted
+from .words import brief, first_sentence, places, reasons
 
 MAX_SUSPECTS = 2
 ELSE = 110
@@ -48,9 +49,10 @@ def deciding(
     """Of a symptom. ``given`` is the command that gave the report, ``told`` what was said of the
     symptom; ``decided`` says that another step stands on the screen."""
     suspects = suspected(view)
-    own, otherwise, packet = d.actions, "", d.packet
+    own: Sequence[Mapping[str, Any]] = d.actions
+    otherwise, packet = "", d.packet
     check = complaint_check(d)
-    first = suspects[0].actions[:1] if suspects else ()
+    first = _first_of(suspects[0], view) if suspects else ()
     tries = any(action.get("verify") for action in first)
     if tries and (len(suspects) == 1 or not _decides(own)):
         otherwise = "" if _decides(first) else _otherwise(own)
@@ -66,6 +68,14 @@ def deciding(
         [Line(f"{otherwise}.", 2, mark="If it is not that: ")] if otherwise and not decided else [],
         packet,
     )
+
+
+def _first_of(suspect: Diagnosis, view: ReportView) -> Sequence[Mapping[str, Any]]:
+    """The first thing to do about a suspect, which its own reason may name."""
+    _, repair = parted(reasons(suspect, view)[:1])
+    if repair and suspect.actions:
+        return first_action(suspect, repair, places(suspect, view))
+    return suspect.actions[:1]
 
 
 def complaint_check(d: Diagnosis) -> str:
@@ -99,8 +109,8 @@ def decider(view: ReportView, suspects: Sequence[Diagnosis]) -> NextStep | None:
 def _told(suspects: Sequence[Diagnosis], view: ReportView, told: Sequence[str]) -> str:
     """The titles; of one, where there is room, also why, if that was not ``told``."""
     shown = [one_line(d.title) for d in suspects[:MAX_SUSPECTS]]
-    why = [each for each in reasons(suspects[0], view)[:1] if brief(each) not in told]
-    if len(suspects) == len(view.causes) == 1 and why:
+    why, _ = parted(reasons(suspects[0], view)[:1])
+    if len(suspects) == len(view.causes) == 1 and why and why[0] not in told:
         return f"{shown[0]}. {brief(why[0], ELSE * 2)}"
     return f"{'; or: '.join(shown)}."
 

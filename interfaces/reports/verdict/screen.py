@@ -17,13 +17,12 @@ from .commands import (
     DECIDES,
     MAX_LINES,
     OURS,
-    RIGHT_FORM,
     action_lines,
     command_lines,
-    corrected,
 )
 from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, SUSPECTED, fitted, is_open
 from .placeholders import REPLACE, glossary_lines
+from .repairs import first_action, parted
 from .words import (
     brief,
     detailed,
@@ -153,7 +152,7 @@ def _cause(
         yield Line(SAME.format(one_line(other.title)), 2)
         return
     enough = d.kind == "symptom" or (fresh and len(fresh[0]) > LONG)
-    told, form = _parted(fresh[:1] if enough else fresh)
+    told, repair = parted(fresh[:1] if enough else fresh)
     for reason in told:
         yield Line(reason, 2)
     where = places(d, view)
@@ -176,8 +175,8 @@ def _cause(
             return
     first = _BEGUN not in said
     left = [action for action in actions if action["do"] not in said]
-    if form and left:
-        left = [corrected(form, d)]
+    if repair and left:
+        left = first_action(d, repair, where)
     said.update(action["do"] for action in left[:1])
     mark = "Do: " if alone else "Do first: " if first else "Then: "
     yield from action_lines(left, mark, checked=first, where=where)
@@ -199,17 +198,6 @@ def _rests_on(
         yield Line(CONFLICT, 2, "warning")
     if where:
         yield Line(where, 2, mark="Where: ")
-
-
-def _parted(found: Sequence[str]) -> tuple[list[str], str]:
-    """Reasons as they are told, and the right form that one of them names."""
-    told: list[str] = []
-    form = ""
-    for reason in found:
-        why, _, right = reason.partition(RIGHT_FORM)
-        form = form or right
-        told += [brief(why)] if why else []
-    return told, form
 
 
 def _sure(d: Diagnosis, view: ReportView) -> str:

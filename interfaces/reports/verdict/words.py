@@ -48,6 +48,9 @@ _WORD = lazy(r"[a-z0-9_]+")
 _NUMERAL = lazy(r"(?<![\w.])\d+(?:[.,]\d+)?(?![\d.]*\.\d|\w)")
 _PLURAL = lazy(r"\b(\d{1,9}) (\w{2,30})\(s\)")
 _ANSWERED = lazy(r"\w\? [^?]+$")
+_PLACES = lazy(r"(?<!\()\) \(")
+"""Between two places in parentheses, and not behind the empty ones of a call."""
+_REPAIR = lazy(r"((?:^| )(?:Right form|To do): )")
 _SENTENCES = lazy(r"(?<=[a-z0-9)\]%\"'][.])\s+(?=[A-Z`'\"])")
 _LIBRARY = lazy(
     r"(?:.{0,400}/)?(?:site-packages|dist-packages|lib/python\d(?:\.\d{1,2})?)/"
@@ -65,16 +68,15 @@ def reasons(d: Diagnosis, view: ReportView) -> list[str]:
     for step in d.explanation["how"]:
         messages[_in_plain_words(step.get("message", ""), view)] = None
     said = [each for each in messages if each and not ("? " in each and _ANSWERED.search(each))]
-    said.sort(key=lambda each: not _numbers(each))
+    said.sort(key=lambda each: not _numbers(_REPAIR.split(each, maxsplit=1)[0]))
     found: list[str] = []
     known = _stems(d.headline)
     for reason in [*said[:1], first_sentence(d.gist), *said[1:]]:
-        new = _stems(reason) - known
-        measures = reason in said and bool(
-            _numbers(reason) - _numbers(" ".join([d.headline, *found]))
-        )
+        why = _REPAIR.split(reason, maxsplit=1)[0]  # what to do about it is told elsewhere
+        new = _stems(why) - known
+        measures = reason in said and bool(_numbers(why) - _numbers(" ".join([d.headline, *found])))
         share = NEWS if len(found) < MAX_WORDS or measures else NEWS_AT_LAST
-        if (measures and not found) or len(new) > share * len(_stems(reason)):
+        if (measures and not found) or len(new) > share * len(_stems(why)):
             found.append(reason)
             known |= new
     if found:
@@ -95,7 +97,10 @@ def detailed(d: Diagnosis, found: Sequence[str]) -> list[str]:
 def _in_plain_words(message: str, view: ReportView) -> str:
     """A message in which listed values stand as what they mean, ``shard(s)`` as one or several, and
     two places in one pair of parentheses."""
-    text = message.replace(") (", "; ")
+    message, mark, repair = (
+        _REPAIR.split(message, 1) if _REPAIR.search(message) else (message, "", "")
+    )
+    text = _PLACES.sub("; ", message)
     if "(s)" in text:
         text = _PLURAL.sub(lambda m: counted(int(m[1]), m[2]), text)
     text = text.removesuffix(" ?")  # a value that is not known, at the end
@@ -106,7 +111,7 @@ def _in_plain_words(message: str, view: ReportView) -> str:
                 text = text.replace(f"({value})", f"({meaning})")
             word = rf"(?<![\w./-]){re.escape(value)}(?![\w/-]|\.\w)"
             text = re.sub(word, value.replace("-", " "), text)
-    return text
+    return f"{text}{mark}{repair}"
 
 
 def _stems(text: str) -> set[str]:
