@@ -14,7 +14,7 @@ from ..layout import Line
 from ..safe_text import one_line
 from ..view import ReportView
 from .commands import CHECK, DECIDES, shell_command
-from .parts import SUSPECTED
+from .parts import FOR_THAT, SUSPECTED
 from .placeholders import REPLACE, in_words, known_words, replacements
 from .repairs import first_action, parted
 from .words import brief, first_sentence, places, reasons
@@ -22,6 +22,8 @@ from .words import brief, first_sentence, places, reasons
 MAX_SUSPECTS = 2
 ELSE = 110
 """Characters of what to do where a step names nothing: one sentence."""
+SHORT = 200
+"""Characters of a command that stands beside another one."""
 _AT_HAND = frozenset(["train.py", "TARGET_MODELING_FILE", "server.log"])
 """What everybody has who has such a trouble; other things have to be made first, or were read."""
 _OF_FILE = lazy(r"diagnose probe [a-z-]{2,30} ([^\s-]\S{0,300})")
@@ -65,9 +67,25 @@ def deciding(
         [Line(_told(suspects, view, told), 2, mark=SUSPECTED)] if suspects else [],
         list(_step(step, suspects, own, given, check)) if step else [],
         own,
-        [Line(f"{otherwise}.", 2, mark="If it is not that: ")] if otherwise and not decided else [],
+        _second(otherwise, d.actions) if otherwise and not decided else [],
         packet,
     )
+
+
+def _second(otherwise: str, own: Sequence[Mapping[str, Any]]) -> list[Line]:
+    """What follows where the suspect is not the cause."""
+    return [Line(f"{otherwise}.", 2, mark="If it is not that: "), *_second_command(own)]
+
+
+def _second_command(own: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    """The command of what is to be done then, where it is short."""
+    if not (_sentence(own) and _is_short(own[0])):
+        return
+    command = str(own[0]["command"])
+    yield Line("", 2, "dim", mark=FOR_THAT)
+    yield shell_command(command)
+    if put := replacements(command, ""):
+        yield Line(put, 2, mark=REPLACE)
 
 
 def _first_of(suspect: Diagnosis, view: ReportView) -> Sequence[Mapping[str, Any]]:
@@ -126,14 +144,15 @@ def _step(
     one = "one of the two" if len(names) > 1 else names[0]
     adds = _begun_small(step.text.partition(" - ")[0])
     text = (
-        f"Add to what is known: {adds}. {DECIDES}if the report then has {one} as a problem, it is "
-        f"the cause: follow its Do; if not, {_otherwise(own)}."
+        f"Run the command, which adds to what is known: {adds}. {DECIDES}if the report then has "
+        f"{one} as a problem, it is the cause: follow its Do; if not, {_otherwise(own)}."
     )
     command = with_given(step.command, given)
     yield Line(text, 2, mark="Do: ")
     yield shell_command(command)
     if put := replacements(command, f"{step.text}\n{check}"):
         yield Line(put, 2, mark=REPLACE)
+    yield from _second_command(own)
     if check:
         yield Line(brief(first_sentence(in_words(check)), CHECK), 2, mark="Worked if: ")
 
@@ -151,12 +170,23 @@ def with_given(command: str, given: str) -> str:
     return f"{command} -f json | diagnose --facts -"
 
 
+def _sentence(actions: Sequence[Mapping[str, Any]]) -> str:
+    """What the first of these actions does, where one sentence can say it."""
+    own = first_sentence(actions[0]["do"].partition(DECIDES.strip())[0]) if actions else ""
+    return "" if not own or len(own) > ELSE or _ELSEWHERE.search(own) else own
+
+
+def _is_short(action: Mapping[str, Any]) -> bool:
+    """Whether there is room for its command beside another one."""
+    return 0 < len(str(action.get("command", ""))) <= SHORT
+
+
 def _otherwise(actions: Sequence[Mapping[str, Any]]) -> str:
     """What the first of these actions does, in a sentence."""
-    own = first_sentence(actions[0]["do"].partition(DECIDES.strip())[0]) if actions else ""
-    if not own or len(own) > ELSE or _ELSEWHERE.search(own):
+    if not (own := _sentence(actions)):
         return "a consultation (diagnose, without more) asks what else it can be"
-    whole = " (option -v has its command)" if actions[0].get("command") else ""
+    hidden = actions[0].get("command") and not _is_short(actions[0])
+    whole = " (option -v has its command)" if hidden else ""
     return _begun_small(in_words(own)).rstrip(". ") + whole
 
 

@@ -21,6 +21,8 @@ TO_DO = "To do: "
 COMMAND = " Command: "
 """Stands behind that sentence before a command in place of the first action's own."""
 NONE = "none"
+WORKED = " Worked if: "
+"""Stands at the end before how to see that it worked."""
 _MARKS = lazy(r"(?:^| )(Right form|To do): ")
 _NAMES = lazy(r"[a-z]{1,40}_[a-z_]{1,40}(?==|\()")
 _ENDS = lazy(r"(?=[;,.]? (?:or|and|for|then|with|to|instead) |[;,] |\.? \(|\.?$)")
@@ -46,9 +48,10 @@ def first_action(d: Diagnosis, repair: str, where: str) -> list[Mapping[str, Any
     """What to do where a reason names the ``repair``."""
     own: Mapping[str, Any] = d.actions[0] if d.actions else {}
     if repair.startswith(TO_DO):
-        do, _, command = repair.removeprefix(TO_DO).partition(COMMAND)
+        repair, _, check = repair.removeprefix(TO_DO).partition(WORKED)
+        do, _, command = repair.partition(COMMAND)
         command = "" if command == NONE else command or str(own.get("command", ""))
-        return [{"do": do, "command": command, "verify": own.get("verify", "")}]
+        return [{"do": do, "command": command, "verify": check or own.get("verify", "")}]
     return [_corrected(repair.removeprefix(RIGHT_FORM), own, where)]
 
 

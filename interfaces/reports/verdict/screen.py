@@ -179,7 +179,7 @@ def _cause(
         left = first_action(d, repair, where)
     said.update(action["do"] for action in left[:1])
     mark = "Do: " if alone else "Do first: " if first else "Then: "
-    yield from action_lines(left, mark, checked=first, where=where)
+    yield from action_lines(left, mark, checked=True, where=where)
     yield from otherwise
     if packet and alone:
         yield Line(listed(packet, PACKET), 2, mark="To hand over: ")

@@ -24,8 +24,8 @@ COMMANDS = {
     "--output $EXP_DIR/results/stage1.json",
     "2": "PYTHONPATH=$EXP_DIR/patches:$PYTHONPATH NXD_CPU_MODE=1 python $SCRIPTS_DIR/run_stage2.py "
     "--tests-dir $EXP_DIR/tests --tau-r 1.2 --output $EXP_DIR/results/stage2.json",
-    "3": "python $SCRIPTS_DIR/run_stage3.py --stage2-output $EXP_DIR/results/stage2.json --tau-r 1.2 "
-    "--output $EXP_DIR/results/stage3.json",
+    "3": "python $SCRIPTS_DIR/run_stage3.py --stage2-output $EXP_DIR/results/stage2.json "
+    "--tau-r 1.2 --output $EXP_DIR/results/stage3.json",
     "5": _END_TO_END,
     "6": _END_TO_END,
     "7": "env -u NXD_CPU_MODE python $SCRIPTS_DIR/run_stage7.py "

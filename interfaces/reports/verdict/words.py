@@ -193,7 +193,9 @@ def _place_of(fact: Fact) -> Iterator[str]:
     """Places as facts name them; what has passed is not where a fault is. A facts file says nothing
     of the run."""
     component, file, line = (fact.get(name) for name in ("component", "file", "line"))
-    if component and fact.get("status") != "pass":
+    if fact.get("port_at") and fact.get("differs") is not False:
+        yield str(fact.get("port_at"))
+    elif component and fact.get("status") != "pass":
         yield f"component {component}"
     # Of the frames of stacks, those are places in which something is being done.
     is_busy = fact.get("work") and fact.get("state") not in _RESTING
@@ -279,9 +281,19 @@ def known_from(d: Diagnosis, view: ReportView, told: Iterable[str]) -> str:
     if not facts:
         return ""
     news = _stems(_values_of(facts[0], view)) - _stems(f"{said} {d.headline}")
-    if len(news) >= MIN_NEWS:
+    if len(news) >= MIN_NEWS and not _is_told(facts[0], said, view):
         return _in_words(facts[0], view)
     return REPORTED if facts[0].kind == "symptom" else ""
+
+
+def _is_told(fact: Fact, said: str, view: ReportView) -> bool:
+    """Whether the names and texts of a fact, of which there are some, have all been said."""
+    plain = [
+        str(value)
+        for name, value in fact.values
+        if isinstance(value, str) and not _meaning(fact, name, view)
+    ]
+    return bool(plain) and all(value in said for value in plain)
 
 
 def _values_of(fact: Fact, view: ReportView) -> str:
@@ -353,6 +365,9 @@ def rivals(view: ReportView) -> Sequence[RuledOut]:
     ids = {d.id for d in found}
     out = [r for r in view.report.ruled_out if r.kind in ("", *_FOUND_OUT) and r.id not in ids]
     rival = [r for r in out if symptoms.intersection(r.explains)]
+    if any(d.kind != "symptom" for d in view.causes):  # nobody looks elsewhere any more
+        areas = {_area(name) for name in ids}
+        rival = [r for r in rival if _area(r.id) in areas]
     if not (view.causes or view.leads or view.fine):
         rival = out  # it is all that was found out
     rival.sort(key=lambda r: (-len(symptoms.intersection(r.explains)), r.id))
