@@ -10,7 +10,7 @@ from typing import Any
 from ....engine.diagnosis.report import Diagnosis, NextStep
 from ....facts.lazy_pattern import lazy
 from ....facts.records import NamedTuple
-from ..layout import Line
+from ..layout import Line, prompt
 from ..safe_text import one_line
 from ..view import ReportView
 from .commands import CHECK, DECIDES, shell_command
@@ -177,8 +177,9 @@ def _sentence(actions: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _is_short(action: Mapping[str, Any]) -> bool:
-    """Whether there is room for its command beside another one."""
-    return 0 < len(str(action.get("command", ""))) <= SHORT
+    """Whether it has a command of a shell for which there is room beside another one."""
+    command = str(action.get("command", ""))
+    return bool(prompt(command)) and 0 < len(command) <= SHORT
 
 
 def _otherwise(actions: Sequence[Mapping[str, Any]]) -> str:

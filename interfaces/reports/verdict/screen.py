@@ -83,7 +83,7 @@ def verdict_lines(report: Report, command: str = "") -> list[Line]:
             lines.append(line)
     lines += [*glossary_lines("\n".join(told)), *_close(view, command)]
     room = SCREEN[min(len(view.causes), len(SCREEN) - 1)]
-    return _leads_said(fitted(lines, room) if len(lines) > room // 2 else lines)
+    return _leads_said(fitted(lines, room) if len(lines) > room // 3 else lines)
 
 
 def _leads_said(lines: list[Line]) -> list[Line]:
@@ -156,7 +156,8 @@ def _cause(
     for reason in told:
         yield Line(reason, 2)
     where = places(d, view)
-    yield from _rests_on(d, view, told, where, alone=alone)
+    yield from _rests_on(d, view, told, "" if where in said else where, alone=alone)
+    said.update([where] if where else [])
     if explained := _new_effects(effects(d, view), said):
         yield Line(listed(explained), 2, mark=_accounts(d, view, explained))
     actions: Sequence[Mapping[str, Any]] = d.actions
