@@ -27,6 +27,16 @@ _OF_VALUES = (
 """Statistics in the unit of their values; the others are bare numbers."""
 
 
+_REPAIR = re.compile(r"(?:^| )(?:Right form|To do): ")
+
+
+def _with(template: str, sentence: str) -> str:
+    """With a sentence behind what was found, and before what to do about it."""
+    repair = _REPAIR.search(template)
+    end = repair.start() if repair else len(template)
+    return f"{template[:end]}{sentence}{template[end:]}"
+
+
 class Placeholder(NamedTuple):
     """What stands in braces: an alias with an attribute, or a bare name."""
 
@@ -69,7 +79,8 @@ class Templates(NamedTuple):
         them where there is none."""
         templates = [template for template in templates if template]
         if found.assumed:
-            templates = [f"{template} This assumes {{{found.assumed}}}." for template in templates]
+            assumed = f" This assumes {{{found.assumed}}}."
+            templates = [_with(template, assumed) for template in templates]
         bound = {x.alias: x for x in found.literals if x.alias and x.mode in ("match", "aggregate")}
         fitting = [t for t in templates if self._fits(t, bound)]
         return tuple([self._compiled(t, bound) for t in fitting or templates[-1:]])
@@ -95,8 +106,8 @@ class Templates(NamedTuple):
                 return match[0]
             if match[3]:
                 unit = "%"  # so the text says of a share that has no unit
-            elif before.endswith(":"):
-                unit = "#"  # train.py:12345 is a place, not an amount
+            elif before.endswith((":", "=")):
+                unit = "#"  # train.py:12345 is a place, seq_len=16384 code: neither is an amount
             elif unit and re.match(rf"\s*{re.escape(unit)}(?!\w)", after):
                 unit = ""  # the text names the unit itself
             return f"{{{value}:{unit}}}"

@@ -124,7 +124,8 @@ def _step(
     runs = next((action for action in actions if action.get("command")), actions[0])
     command = str(runs.get("command", ""))
     then = "" if runs is actions[0] else str(runs["do"])
-    unset = tuple(dict.fromkeys(re.findall(_VARIABLE, command)))
+    named = dict.fromkeys(re.findall(_VARIABLE, command))
+    unset = tuple(name for name in named if name != "PYTHONPATH")  # may stay empty
     do, verify = str(actions[0]["do"]), str(runs.get("verify", ""))
     return NextStage(title, finding.id, do, then, command, verify, tuple(missing), unset)
 

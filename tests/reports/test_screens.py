@@ -235,11 +235,23 @@ VARIABLE = re.compile(r"\$\{?([A-Z][A-Z_]{1,30})\b")
 EXPLAINED = frozenset(["EXP_DIR", "SCRIPTS_DIR", "SOURCE_MODEL_PATH", "TARGET_MODELING_FILE"])
 
 
+WITH_COMMAND = re.compile(r"^ *(?:\$ |In Python|In the config|Add to the command)", re.MULTILINE)
+BY_HAND = (
+    "neuron.serving.tracing-limit", "tinker.auth.api-key-missing", "tinker.hyperparams.lr-off",
+    "tinker.issue.", "tinker.usage.argument-value", "tinker.usage.silently-ignored",
+    "tinker.usage.unknown-argument", "tinker.usage.missing-method",
+    "neuron.distribution.calibration", "neuron.scaffold.stage-order",
+)  # fmt: skip
+"""What has to be read or edited first, as the screen says."""
+
+
 def unclear(text: str, causes: int, problems: bool) -> str:
     """What somebody stumbles over who sees nothing but this screen."""
     told = re.sub(r"\n +", " ", text).partition("More: ")[0]
     if problems and not re.search(r"This decides: |Worked if: ", told):
         return "no outcome"
+    if problems and not WITH_COMMAND.search(text) and "To hand over: " not in told:
+        return "" if any(each in text for each in BY_HAND) else "no command"
     if found := DANGLING.search(told):
         return found[0]
     if causes < 2 and re.search(r"^ *(?:Next|Or): +[A-Z][^?\n]{20,}\n +\$ ", text, re.MULTILINE):
@@ -253,9 +265,11 @@ def unclear(text: str, causes: int, problems: bool) -> str:
 
 def test_it_sees_what_is_unclear() -> None:
     assert unclear("[error] A\n  Do: Look.\n", 1, True) == "no outcome"
-    assert unclear("[error] A\n  Do: Look. This decides: if a, b; if c, d.\n", 1, True) == ""
+    step = "[error] A\n  Do: Look. This decides: if a, b; if c, d.\n"
+    assert unclear(step, 1, True) == "no command"
+    assert unclear(f"{step}    $ ls\n", 1, True) == ""
     assert unclear("  Do: Repair the entry named above.\n", 1, False) == "named above"
-    todo = "  Do: ls $EXP_DIR.\n  Worked if: It is 0.\n"
+    todo = "  Do: ls $EXP_DIR.\n    $ ls\n  Worked if: It is 0.\n"
     assert unclear(todo, 1, True) == "EXP_DIR"
     assert not unclear(f"{todo}  Replace: $EXP_DIR by your folder\n", 1, True)
 

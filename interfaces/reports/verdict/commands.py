@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ....engine.diagnosis.report import Diagnosis
 from ....facts.lazy_pattern import lazy
 from ....facts.records import NamedTuple
 from ..layout import Line, balanced, is_arguments, is_setting, prompt, quoted
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 MAX_LINES = 6
-RIGHT_FORM = "Right form: "
-"""Stands in a message before the repair of what it names."""
-_NAMES = lazy(r"[a-z]{1,40}_[a-z_]{1,40}(?==|\()")
 WHOLE = "# long: `-v` shows the whole command"
 TO_RUN = "To run Stage "
 DECIDES = "This decides: "
@@ -93,6 +89,8 @@ def action_lines(
     command = first.get("command", "")
     if command:
         yield shell_command(command)
+    if code := first.get("code", ""):
+        yield Line(code, 4, "command", keep=True)
     told, check = f"{first['do']}\n{where}", first.get("verify", "")
     if where is not None and _OPEN.search(command + "\n" + (told := f"{told}\n{check}")):
         yield from _replaced(command, told)
@@ -120,19 +118,6 @@ def _replaced(command: str, told: str) -> Iterator[Line]:
     """What to put into a command, of which ``told`` may tell."""
     if put := replacements(command, told):
         yield Line(put, 2, mark=REPLACE)
-
-
-def corrected(form: str, d: Diagnosis) -> dict[str, str]:
-    """What to do where the reason names the right form: the actions are for all such faults."""
-    command = str(d.actions[0].get("command", "")) if d.actions else ""
-    fits = any(name in command for name in _NAMES.findall(form))
-    return {
-        "do": f"Correct it to the right form: {form}",
-        "command": command if fits else "",
-        "verify": "`diagnose probe script` of the file names this 0 times."
-        if not (fits and d.actions[0].get("verify"))
-        else str(d.actions[0]["verify"]),
-    }
 
 
 def _continued(command: str, room: int) -> list[str]:

@@ -10,17 +10,20 @@ from typing import Any
 from ....engine.diagnosis.report import Diagnosis, NextStep
 from ....facts.lazy_pattern import lazy
 from ....facts.records import NamedTuple
-from ..layout import Line
+from ..layout import Line, prompt
 from ..safe_text import one_line
 from ..view import ReportView
 from .commands import CHECK, DECIDES, shell_command
-from .parts import SUSPECTED
+from .parts import FOR_THAT, SUSPECTED
 from .placeholders import REPLACE, in_words, known_words, replacements
-from .words import brief, first_sentence, reasons
+from .repairs import first_action, parted
+from .words import brief, first_sentence, places, reasons
 
 MAX_SUSPECTS = 2
 ELSE = 110
 """Characters of what to do where a step names nothing: one sentence."""
+SHORT = 200
+"""Characters of a command that stands beside another one."""
 _AT_HAND = frozenset(["train.py", "TARGET_MODELING_FILE", "server.log"])
 """What everybody has who has such a trouble; other things have to be made first, or were read."""
 _OF_FILE = lazy(r"diagnose probe [a-z-]{2,30} ([^\s-]\S{0,300})")
@@ -48,9 +51,10 @@ def deciding(
     """Of a symptom. ``given`` is the command that gave the report, ``told`` what was said of the
     symptom; ``decided`` says that another step stands on the screen."""
     suspects = suspected(view)
-    own, otherwise, packet = d.actions, "", d.packet
+    own: Sequence[Mapping[str, Any]] = d.actions
+    otherwise, packet = "", d.packet
     check = complaint_check(d)
-    first = suspects[0].actions[:1] if suspects else ()
+    first = _first_of(suspects[0], view) if suspects else ()
     tries = any(action.get("verify") for action in first)
     if tries and (len(suspects) == 1 or not _decides(own)):
         otherwise = "" if _decides(first) else _otherwise(own)
@@ -63,9 +67,33 @@ def deciding(
         [Line(_told(suspects, view, told), 2, mark=SUSPECTED)] if suspects else [],
         list(_step(step, suspects, own, given, check)) if step else [],
         own,
-        [Line(f"{otherwise}.", 2, mark="If it is not that: ")] if otherwise and not decided else [],
+        _second(otherwise, d.actions) if otherwise and not decided else [],
         packet,
     )
+
+
+def _second(otherwise: str, own: Sequence[Mapping[str, Any]]) -> list[Line]:
+    """What follows where the suspect is not the cause."""
+    return [Line(f"{otherwise}.", 2, mark="If it is not that: "), *_second_command(own)]
+
+
+def _second_command(own: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    """The command of what is to be done then, where it is short."""
+    if not (_sentence(own) and _is_short(own[0])):
+        return
+    command = str(own[0]["command"])
+    yield Line("", 2, "dim", mark=FOR_THAT)
+    yield shell_command(command)
+    if put := replacements(command, ""):
+        yield Line(put, 2, mark=REPLACE)
+
+
+def _first_of(suspect: Diagnosis, view: ReportView) -> Sequence[Mapping[str, Any]]:
+    """The first thing to do about a suspect, which its own reason may name."""
+    _, repair = parted(reasons(suspect, view)[:1])
+    if repair and suspect.actions:
+        return first_action(suspect, repair, places(suspect, view))
+    return suspect.actions[:1]
 
 
 def complaint_check(d: Diagnosis) -> str:
@@ -99,8 +127,8 @@ def decider(view: ReportView, suspects: Sequence[Diagnosis]) -> NextStep | None:
 def _told(suspects: Sequence[Diagnosis], view: ReportView, told: Sequence[str]) -> str:
     """The titles; of one, where there is room, also why, if that was not ``told``."""
     shown = [one_line(d.title) for d in suspects[:MAX_SUSPECTS]]
-    why = [each for each in reasons(suspects[0], view)[:1] if brief(each) not in told]
-    if len(suspects) == len(view.causes) == 1 and why:
+    why, _ = parted(reasons(suspects[0], view)[:1])
+    if len(suspects) == len(view.causes) == 1 and why and why[0] not in told:
         return f"{shown[0]}. {brief(why[0], ELSE * 2)}"
     return f"{'; or: '.join(shown)}."
 
@@ -116,14 +144,15 @@ def _step(
     one = "one of the two" if len(names) > 1 else names[0]
     adds = _begun_small(step.text.partition(" - ")[0])
     text = (
-        f"Add to what is known: {adds}. {DECIDES}if the report then has {one} as a problem, it is "
-        f"the cause: follow its Do; if not, {_otherwise(own)}."
+        f"Run the command, which adds to what is known: {adds}. {DECIDES}if the report then has "
+        f"{one} as a problem, it is the cause: follow its Do; if not, {_otherwise(own)}."
     )
     command = with_given(step.command, given)
     yield Line(text, 2, mark="Do: ")
     yield shell_command(command)
     if put := replacements(command, f"{step.text}\n{check}"):
         yield Line(put, 2, mark=REPLACE)
+    yield from _second_command(own)
     if check:
         yield Line(brief(first_sentence(in_words(check)), CHECK), 2, mark="Worked if: ")
 
@@ -141,12 +170,24 @@ def with_given(command: str, given: str) -> str:
     return f"{command} -f json | diagnose --facts -"
 
 
+def _sentence(actions: Sequence[Mapping[str, Any]]) -> str:
+    """What the first of these actions does, where one sentence can say it."""
+    own = first_sentence(actions[0]["do"].partition(DECIDES.strip())[0]) if actions else ""
+    return "" if not own or len(own) > ELSE or _ELSEWHERE.search(own) else own
+
+
+def _is_short(action: Mapping[str, Any]) -> bool:
+    """Whether it has a command of a shell for which there is room beside another one."""
+    command = str(action.get("command", ""))
+    return bool(prompt(command)) and 0 < len(command) <= SHORT
+
+
 def _otherwise(actions: Sequence[Mapping[str, Any]]) -> str:
     """What the first of these actions does, in a sentence."""
-    own = first_sentence(actions[0]["do"].partition(DECIDES.strip())[0]) if actions else ""
-    if not own or len(own) > ELSE or _ELSEWHERE.search(own):
+    if not (own := _sentence(actions)):
         return "a consultation (diagnose, without more) asks what else it can be"
-    whole = " (option -v has its command)" if actions[0].get("command") else ""
+    hidden = actions[0].get("command") and not _is_short(actions[0])
+    whole = " (option -v has its command)" if hidden else ""
     return _begun_small(in_words(own)).rstrip(". ") + whole
 
 

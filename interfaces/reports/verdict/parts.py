@@ -15,8 +15,11 @@ MAX_CAUSES = 3
 MAX_STEPS = 2
 LEADS = "Leads (weaker): "
 SUSPECTED = "Suspected: "
+FOR_THAT = "For that:"
+"""Stands above the command of what follows where a suspect is not the cause."""
 SPARED = (
-    "Ruled out: ", "Terms: ", TO_RUN, LEADS, "Known from: ", "Explains: ", REPLACE, "=> First: ",
+    "Ruled out: ", "Worked if: ", FOR_THAT, "Terms: ", TO_RUN, LEADS, "Known from: ", "Explains: ",
+    REPLACE, "=> First: ",
     "To hand over: ",
 )  # fmt: skip
 """What stands behind that which people act on; of the words of commands, the last ones."""
@@ -30,11 +33,13 @@ def fitted(lines: list[Line], most: int) -> list[Line]:
     for mark in SPARED:
         while sum(len(wrapped(line, WIDTH)) for line in left) > most:
             found = [n for n, line in enumerate(left) if line.mark.startswith(mark)]
-            if len(found) < (2 if mark == REPLACE else 1):
+            if len(found) < (2 if mark in (REPLACE, "Worked if: ") else 1):
                 break  # the first step keeps its words
             end = found[-1] + 1
             while (
-                mark == TO_RUN and end < len(left) and (left[end].keep or left[end].mark == REPLACE)
+                mark in (TO_RUN, FOR_THAT)
+                and end < len(left)
+                and (left[end].keep or left[end].mark == REPLACE)
             ):
                 end += 1
             del left[found[-1] : end]

@@ -70,6 +70,7 @@ _MEANINGS = {
     "RECIPE": "the module of your recipe",
     "HOST": "the host of the database",
     "VERSION": "the version that has the name",
+    "INSTANCE_ID": "the id of the instance",
     "VLLM_NEURON": "the folder of your clone of vllm-neuron",
     "LOGITS_FILE": "the file of the raw logits",
     "NEFF_FILE": "the file of the compiled model (model.neff)",

@@ -17,13 +17,12 @@ from .commands import (
     DECIDES,
     MAX_LINES,
     OURS,
-    RIGHT_FORM,
     action_lines,
     command_lines,
-    corrected,
 )
 from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, SUSPECTED, fitted, is_open
 from .placeholders import REPLACE, glossary_lines
+from .repairs import first_action, parted
 from .words import (
     brief,
     detailed,
@@ -84,7 +83,7 @@ def verdict_lines(report: Report, command: str = "") -> list[Line]:
             lines.append(line)
     lines += [*glossary_lines("\n".join(told)), *_close(view, command)]
     room = SCREEN[min(len(view.causes), len(SCREEN) - 1)]
-    return _leads_said(fitted(lines, room) if len(lines) > room // 2 else lines)
+    return _leads_said(fitted(lines, room) if len(lines) > room // 3 else lines)
 
 
 def _leads_said(lines: list[Line]) -> list[Line]:
@@ -153,11 +152,12 @@ def _cause(
         yield Line(SAME.format(one_line(other.title)), 2)
         return
     enough = d.kind == "symptom" or (fresh and len(fresh[0]) > LONG)
-    told, form = _parted(fresh[:1] if enough else fresh)
+    told, repair = parted(fresh[:1] if enough else fresh)
     for reason in told:
         yield Line(reason, 2)
     where = places(d, view)
-    yield from _rests_on(d, view, told, where, alone=alone)
+    yield from _rests_on(d, view, told, "" if where in said else where, alone=alone)
+    said.update([where] if where else [])
     if explained := _new_effects(effects(d, view), said):
         yield Line(listed(explained), 2, mark=_accounts(d, view, explained))
     actions: Sequence[Mapping[str, Any]] = d.actions
@@ -176,11 +176,11 @@ def _cause(
             return
     first = _BEGUN not in said
     left = [action for action in actions if action["do"] not in said]
-    if form and left:
-        left = [corrected(form, d)]
+    if repair and left:
+        left = first_action(d, repair, where)
     said.update(action["do"] for action in left[:1])
     mark = "Do: " if alone else "Do first: " if first else "Then: "
-    yield from action_lines(left, mark, checked=first, where=where)
+    yield from action_lines(left, mark, checked=True, where=where)
     yield from otherwise
     if packet and alone:
         yield Line(listed(packet, PACKET), 2, mark="To hand over: ")
@@ -199,17 +199,6 @@ def _rests_on(
         yield Line(CONFLICT, 2, "warning")
     if where:
         yield Line(where, 2, mark="Where: ")
-
-
-def _parted(found: Sequence[str]) -> tuple[list[str], str]:
-    """Reasons as they are told, and the right form that one of them names."""
-    told: list[str] = []
-    form = ""
-    for reason in found:
-        why, _, right = reason.partition(RIGHT_FORM)
-        form = form or right
-        told += [brief(why)] if why else []
-    return told, form
 
 
 def _sure(d: Diagnosis, view: ReportView) -> str:

@@ -11,6 +11,7 @@ from ..unexplained import advice
 from ..view import NEXT, ReportView
 from .commands import action_lines
 from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, step_command
+from .repairs import first_action, parted
 from .words import brief, detailed, listed, looked_at, new, places, reasons, seen, titles
 
 MAX_FINE = 3
@@ -26,7 +27,7 @@ def without_cause(view: ReportView) -> Iterator[Line]:
     said: set[str] = set()
     for lead in view.leads[:MAX_CAUSES]:
         yield Line(lead.title, 2, "warning", mark=f"[{lead.severity}, possible] ")
-        told = [brief(reason) for reason in new(detailed(lead, reasons(lead, view)[:1]), said)]
+        told, _ = parted(new(detailed(lead, reasons(lead, view)[:1]), said))
         yield from (Line(reason, 4) for reason in told)
         if len(view.leads) == 1:
             yield from _shown(lead, view, told)
@@ -45,7 +46,9 @@ def without_cause(view: ReportView) -> Iterator[Line]:
         yield from _looked(view)
     if not steps and view.leads:
         first = view.leads[0]
-        for line in action_lines(first.actions, "Try first: ", checked=True, where=""):
+        _, repair = parted(reasons(first, view)[:1])
+        tried = first_action(first, repair, places(first, view)) if repair else first.actions
+        for line in action_lines(tried, "Try first: ", checked=True, where=""):
             yield line._replace(indent=max(0, line.indent - 2))
         if first.packet:
             yield Line(listed(first.packet, PACKET), mark="To hand over: ")

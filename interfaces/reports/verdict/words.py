@@ -48,6 +48,9 @@ _WORD = lazy(r"[a-z0-9_]+")
 _NUMERAL = lazy(r"(?<![\w.])\d+(?:[.,]\d+)?(?![\d.]*\.\d|\w)")
 _PLURAL = lazy(r"\b(\d{1,9}) (\w{2,30})\(s\)")
 _ANSWERED = lazy(r"\w\? [^?]+$")
+_PLACES = lazy(r"(?<!\()\) \(")
+"""Between two places in parentheses, and not behind the empty ones of a call."""
+_REPAIR = lazy(r"((?:^| )(?:Right form|To do): )")
 _SENTENCES = lazy(r"(?<=[a-z0-9)\]%\"'][.])\s+(?=[A-Z`'\"])")
 _LIBRARY = lazy(
     r"(?:.{0,400}/)?(?:site-packages|dist-packages|lib/python\d(?:\.\d{1,2})?)/"
@@ -65,16 +68,15 @@ def reasons(d: Diagnosis, view: ReportView) -> list[str]:
     for step in d.explanation["how"]:
         messages[_in_plain_words(step.get("message", ""), view)] = None
     said = [each for each in messages if each and not ("? " in each and _ANSWERED.search(each))]
-    said.sort(key=lambda each: not _numbers(each))
+    said.sort(key=lambda each: not _numbers(_REPAIR.split(each, maxsplit=1)[0]))
     found: list[str] = []
     known = _stems(d.headline)
     for reason in [*said[:1], first_sentence(d.gist), *said[1:]]:
-        new = _stems(reason) - known
-        measures = reason in said and bool(
-            _numbers(reason) - _numbers(" ".join([d.headline, *found]))
-        )
+        why = _REPAIR.split(reason, maxsplit=1)[0]  # what to do about it is told elsewhere
+        new = _stems(why) - known
+        measures = reason in said and bool(_numbers(why) - _numbers(" ".join([d.headline, *found])))
         share = NEWS if len(found) < MAX_WORDS or measures else NEWS_AT_LAST
-        if (measures and not found) or len(new) > share * len(_stems(reason)):
+        if (measures and not found) or len(new) > share * len(_stems(why)):
             found.append(reason)
             known |= new
     if found:
@@ -95,7 +97,10 @@ def detailed(d: Diagnosis, found: Sequence[str]) -> list[str]:
 def _in_plain_words(message: str, view: ReportView) -> str:
     """A message in which listed values stand as what they mean, ``shard(s)`` as one or several, and
     two places in one pair of parentheses."""
-    text = message.replace(") (", "; ")
+    message, mark, repair = (
+        _REPAIR.split(message, 1) if _REPAIR.search(message) else (message, "", "")
+    )
+    text = _PLACES.sub("; ", message)
     if "(s)" in text:
         text = _PLURAL.sub(lambda m: counted(int(m[1]), m[2]), text)
     text = text.removesuffix(" ?")  # a value that is not known, at the end
@@ -106,7 +111,7 @@ def _in_plain_words(message: str, view: ReportView) -> str:
                 text = text.replace(f"({value})", f"({meaning})")
             word = rf"(?<![\w./-]){re.escape(value)}(?![\w/-]|\.\w)"
             text = re.sub(word, value.replace("-", " "), text)
-    return text
+    return f"{text}{mark}{repair}"
 
 
 def _stems(text: str) -> set[str]:
@@ -188,7 +193,9 @@ def _place_of(fact: Fact) -> Iterator[str]:
     """Places as facts name them; what has passed is not where a fault is. A facts file says nothing
     of the run."""
     component, file, line = (fact.get(name) for name in ("component", "file", "line"))
-    if component and fact.get("status") != "pass":
+    if fact.get("port_at") and fact.get("differs") is not False:
+        yield str(fact.get("port_at"))
+    elif component and fact.get("status") != "pass":
         yield f"component {component}"
     # Of the frames of stacks, those are places in which something is being done.
     is_busy = fact.get("work") and fact.get("state") not in _RESTING
@@ -274,9 +281,19 @@ def known_from(d: Diagnosis, view: ReportView, told: Iterable[str]) -> str:
     if not facts:
         return ""
     news = _stems(_values_of(facts[0], view)) - _stems(f"{said} {d.headline}")
-    if len(news) >= MIN_NEWS:
+    if len(news) >= MIN_NEWS and not _is_told(facts[0], said, view):
         return _in_words(facts[0], view)
     return REPORTED if facts[0].kind == "symptom" else ""
+
+
+def _is_told(fact: Fact, said: str, view: ReportView) -> bool:
+    """Whether the names and texts of a fact, of which there are some, have all been said."""
+    plain = [
+        str(value)
+        for name, value in fact.values
+        if isinstance(value, str) and not _meaning(fact, name, view)
+    ]
+    return bool(plain) and all(value in said for value in plain)
 
 
 def _values_of(fact: Fact, view: ReportView) -> str:
@@ -348,6 +365,9 @@ def rivals(view: ReportView) -> Sequence[RuledOut]:
     ids = {d.id for d in found}
     out = [r for r in view.report.ruled_out if r.kind in ("", *_FOUND_OUT) and r.id not in ids]
     rival = [r for r in out if symptoms.intersection(r.explains)]
+    if any(d.kind != "symptom" for d in view.causes):  # nobody looks elsewhere any more
+        areas = {_area(name) for name in ids}
+        rival = [r for r in rival if _area(r.id) in areas]
     if not (view.causes or view.leads or view.fine):
         rival = out  # it is all that was found out
     rival.sort(key=lambda r: (-len(symptoms.intersection(r.explains)), r.id))
