@@ -284,7 +284,8 @@ def _actions(issue: Issue) -> Iterator[e.Action]:
             verify=f"`pip show {issue.package}` names {issue.fixed} or later, and it is gone.",
         )
     if issue.workaround:
-        yield e.Action(do=issue.workaround, verify="The same command runs past it: 0 lines with this message.")
+        worked = "The same command runs past it: 0 lines with this message."
+        yield e.Action(do=issue.workaround, verify=worked)
 
 
 def _version_of(issue: Issue) -> str:
