@@ -59,6 +59,7 @@ class Origins:
         self._prefixes = _pairs(each, "prefixes")
         self._wording = _pairs(each, "wording")
         self._names = _by_text(each, "names")
+        self._surroundings = _pairs(each, "surroundings")
         self._operations = {op: name for name in owners for op in owners[name].operations}
         self._known: dict[tuple[object, ...], Attribution | None] = {}
 
@@ -79,6 +80,14 @@ class Origins:
             return found.owner
         owner = self._operations.get(response.operation, "")
         return owner or (found.owner if found and found.owner in self._generic else "")
+
+    def spoken_of(self, text: str) -> dict[str, str]:
+        """The owners whose software a text is about as a whole, each with the word that tells."""
+        found: dict[str, str] = {}
+        for words, owner in self._surroundings:
+            if owner not in found and words in text:
+                found[owner] = words
+        return found
 
     def is_generic(self, owner: str) -> bool:
         """Whether it is a library that others call."""

@@ -22,6 +22,7 @@ from .scan import scan_until
 
 MAX_CHARACTERS = 2_000_000
 MAX_MESSAGES = 200
+MAX_SURROUNDINGS = 200_000
 # Messages that differ only in their digits (times, ids) and are shown one by one.
 MAX_SIMILAR = 5
 _NO_DIGITS = str.maketrans("", "", "0123456789")
@@ -59,6 +60,7 @@ def read_messages(
         behind = f"what follows {name}:{unread} was not read"
         collector.extend([interrupted(behind, Location(name))])
     add_messages(collector, messages, lambda number: f"{name}:{number}", Location(name))
+    _add_subjects(collector, plain, name)
     return collector.outcome()
 
 
@@ -85,6 +87,16 @@ def _report_cut(collector: Collector, plain: PlainText, name: str) -> None:
                    "between its start and its end")  # fmt: skip
         hint = "give the part around the error, if the answer misses it"
         collector.problem("MM411", message, Location(name), hint)
+
+
+def _add_subjects(collector: Collector, plain: PlainText, name: str) -> None:
+    """What a text is about as a whole: its command lines, versions and frames tell more than the
+    one line that is the error."""
+    text = "\n".join(line.text for line in plain.lines)[:MAX_SURROUNDINGS]
+    found = origins_of(collector.vocabulary.owners).spoken_of(text)
+    for owner, sign in found.items():
+        number = 1 + text.count("\n", 0, text.index(sign))
+        collector.add("text_subject", f"{name}:{number}", owner=owner, sign=sign)
 
 
 def _add_errors(
