@@ -9,7 +9,7 @@ of one package have. Two owners at one place are no answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...facts.owners import Owner, relaying
@@ -88,6 +88,12 @@ class Origins:
             if owner not in found and words in text:
                 found[owner] = words
         return found
+
+    def within(self, found: Attribution, about: Collection[str]) -> Attribution:
+        """An owner as sure as it is in a text ``about`` the software of others: what they say comes
+        out of a frame of the framework or script that calls them, too."""
+        speaks = any(owner == found.owner for _, owner in self._surroundings)
+        return found if speaks or not about else found._replace(sure=False)
 
     def is_generic(self, owner: str) -> bool:
         """Whether it is a library that others call."""

@@ -7,7 +7,7 @@ with prose. Reading is linear in the length of the text.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ...facts.kinds import MAX_TEXT, Vocabulary
 from ...facts.problems import Location
@@ -59,8 +59,9 @@ def read_messages(
     if unread:
         behind = f"what follows {name}:{unread} was not read"
         collector.extend([interrupted(behind, Location(name))])
-    add_messages(collector, messages, lambda number: f"{name}:{number}", Location(name))
-    _add_subjects(collector, plain, name)
+    about = _add_subjects(collector, plain, name)
+    place = lambda number: f"{name}:{number}"  # noqa: E731
+    add_messages(collector, messages, place, Location(name), about=about)
     return collector.outcome()
 
 
@@ -69,12 +70,14 @@ Place = Callable[[int], str]
 
 
 def add_messages(
-    collector: Collector, messages: Sequence[Message], place: Place, source: Location
-) -> None:
+    collector: Collector, messages: Sequence[Message], place: Place, source: Location, *,
+    about: Collection[str] = (),
+) -> None:  # fmt: skip
     """Add the facts of ``messages``, in any order. ``place`` says where a line number stands;
-    ``source`` is named where messages are left out (MM412)."""
+    ``source`` is named where messages are left out (MM412); the text is ``about`` the software of
+    these owners."""
     origins = origins_of(collector.vocabulary.owners)
-    happenings = Happenings(origins, messages)
+    happenings = Happenings(origins, messages, about)
     kept = [each for each in messages if each.keep]
     _add_errors(collector, kept, happenings, place, source)
     _add_responses(collector, messages, origins, place)
@@ -89,14 +92,15 @@ def _report_cut(collector: Collector, plain: PlainText, name: str) -> None:
         collector.problem("MM411", message, Location(name), hint)
 
 
-def _add_subjects(collector: Collector, plain: PlainText, name: str) -> None:
-    """What a text is about as a whole: its command lines, versions and frames tell more than the
-    one line that is the error."""
+def _add_subjects(collector: Collector, plain: PlainText, name: str) -> Collection[str]:
+    """Whose software a text is about as a whole: its command lines, versions and frames tell more
+    than the one line that is the error."""
     text = "\n".join(line.text for line in plain.lines)[:MAX_SURROUNDINGS]
     found = origins_of(collector.vocabulary.owners).spoken_of(text)
     for owner, sign in found.items():
         number = 1 + text.count("\n", 0, text.index(sign))
         collector.add("text_subject", f"{name}:{number}", owner=owner, sign=sign)
+    return found
 
 
 def _add_errors(
