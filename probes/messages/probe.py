@@ -32,7 +32,8 @@ def read_messages(
     text: str, vocabulary: Vocabulary, *, name: str = "pasted", limit: int = MAX_CHARACTERS,
     progress: Progress = UNWATCHED,
 ) -> Outcome:  # fmt: skip
-    """The ``error_message``, ``http_response`` and ``log_event`` facts in ``text``.
+    """The ``error_message``, ``http_response`` and ``log_event`` facts in ``text``, and whose
+    software (``text_subject``) its command lines, versions and frames show that it is about.
 
     ``name`` stands before the line number in provenance (``pasted:12``). Messages come with the
     error that ended the program first, then causes, then log lines by level; equal ones are merged
@@ -59,9 +60,16 @@ def read_messages(
     if unread:
         behind = f"what follows {name}:{unread} was not read"
         collector.extend([interrupted(behind, Location(name))])
-    about = _add_subjects(collector, plain, name)
-    place = lambda number: f"{name}:{number}"  # noqa: E731
+    surroundings = "\n".join(line.text for line in plain.lines)[:MAX_SURROUNDINGS]
+    about = origins_of(vocabulary.owners).spoken_of(surroundings)
+
+    def place(number: int) -> str:
+        return f"{name}:{number}"
+
     add_messages(collector, messages, place, Location(name), about=about)
+    for owner, sign in about.items():
+        number = 1 + surroundings.count("\n", 0, surroundings.index(sign))
+        collector.add("text_subject", place(number), owner=owner, sign=sign)
     return collector.outcome()
 
 
@@ -90,17 +98,6 @@ def _report_cut(collector: Collector, plain: PlainText, name: str) -> None:
                    "between its start and its end")  # fmt: skip
         hint = "give the part around the error, if the answer misses it"
         collector.problem("MM411", message, Location(name), hint)
-
-
-def _add_subjects(collector: Collector, plain: PlainText, name: str) -> Collection[str]:
-    """Whose software a text is about as a whole: its command lines, versions and frames tell more
-    than the one line that is the error."""
-    text = "\n".join(line.text for line in plain.lines)[:MAX_SURROUNDINGS]
-    found = origins_of(collector.vocabulary.owners).spoken_of(text)
-    for owner, sign in found.items():
-        number = 1 + text.count("\n", 0, text.index(sign))
-        collector.add("text_subject", f"{name}:{number}", owner=owner, sign=sign)
-    return found
 
 
 def _add_errors(
