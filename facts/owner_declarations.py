@@ -38,9 +38,15 @@ class OwnerDeclaration(Strict):
     prefixes: list[str] = Field([], description="How a line begins that the tool writes.")
     wording: list[str] = Field([], description="Words in a message that only it uses.")
     names: list[str] = Field([], description="Its name as a whole word, in any case of letters.")
+    surroundings: list[str] = Field(
+        [], description="Words that tell, anywhere in a text, that the text is about its software."
+    )
 
 
-_SIGNS = ("modules", "exceptions", "loggers", "folders", "hosts", "prefixes", "wording", "names")
+_SIGNS = (
+    "modules", "exceptions", "loggers", "folders", "hosts", "prefixes", "wording", "names",
+    "surroundings",
+)  # fmt: skip
 
 
 def declare_owners(

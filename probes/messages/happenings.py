@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from .message import Message
 from .owners import Attribution, Origins
@@ -11,8 +11,11 @@ from .owners import Attribution, Origins
 class Happenings:
     """The owners of ``messages``, each seen with the others of its group."""
 
-    def __init__(self, origins: Origins, messages: Iterable[Message]) -> None:
+    def __init__(
+        self, origins: Origins, messages: Iterable[Message], about: Collection[str] = ()
+    ) -> None:
         self._origins = origins
+        self._about = about
         self._leading: dict[int, Message] = {}
         for message in messages:
             if message.keep and message.chain in ("", "final"):
@@ -21,6 +24,10 @@ class Happenings:
     def owner(self, message: Message) -> Attribution | None:
         """The owner of a message. A cause of unknown origin, or out of a library that others call,
         belongs to the owner of what it led to."""
+        found = self._owner(message)
+        return self._origins.within(found, self._about) if found else None
+
+    def _owner(self, message: Message) -> Attribution | None:
         found = self._origins.of(message)
         if message.chain not in ("cause", "context"):
             return found

@@ -9,7 +9,7 @@ of one package have. Two owners at one place are no answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...facts.owners import Owner, relaying
@@ -59,6 +59,7 @@ class Origins:
         self._prefixes = _pairs(each, "prefixes")
         self._wording = _pairs(each, "wording")
         self._names = _by_text(each, "names")
+        self._surroundings = _pairs(each, "surroundings")
         self._operations = {op: name for name in owners for op in owners[name].operations}
         self._known: dict[tuple[object, ...], Attribution | None] = {}
 
@@ -79,6 +80,20 @@ class Origins:
             return found.owner
         owner = self._operations.get(response.operation, "")
         return owner or (found.owner if found and found.owner in self._generic else "")
+
+    def spoken_of(self, text: str) -> dict[str, str]:
+        """The owners whose software a text is about as a whole, each with the word that tells."""
+        found: dict[str, str] = {}
+        for words, owner in self._surroundings:
+            if owner not in found and words in text:
+                found[owner] = words
+        return found
+
+    def within(self, found: Attribution, about: Collection[str]) -> Attribution:
+        """An owner as sure as it is in a text ``about`` the software of others: what they say comes
+        out of a frame of the framework or script that calls them, too."""
+        speaks = any(owner == found.owner for _, owner in self._surroundings)
+        return found if speaks or not about else found._replace(sure=False)
 
     def is_generic(self, owner: str) -> bool:
         """Whether it is a library that others call."""

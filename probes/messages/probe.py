@@ -7,7 +7,7 @@ with prose. Reading is linear in the length of the text.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ...facts.kinds import MAX_TEXT, Vocabulary
 from ...facts.problems import Location
@@ -22,6 +22,7 @@ from .scan import scan_until
 
 MAX_CHARACTERS = 2_000_000
 MAX_MESSAGES = 200
+MAX_SURROUNDINGS = 200_000
 # Messages that differ only in their digits (times, ids) and are shown one by one.
 MAX_SIMILAR = 5
 _NO_DIGITS = str.maketrans("", "", "0123456789")
@@ -31,7 +32,8 @@ def read_messages(
     text: str, vocabulary: Vocabulary, *, name: str = "pasted", limit: int = MAX_CHARACTERS,
     progress: Progress = UNWATCHED,
 ) -> Outcome:  # fmt: skip
-    """The ``error_message``, ``http_response`` and ``log_event`` facts in ``text``.
+    """The ``error_message``, ``http_response`` and ``log_event`` facts in ``text``, and whose
+    software (``text_subject``) its command lines, versions and frames show that it is about.
 
     ``name`` stands before the line number in provenance (``pasted:12``). Messages come with the
     error that ended the program first, then causes, then log lines by level; equal ones are merged
@@ -58,7 +60,16 @@ def read_messages(
     if unread:
         behind = f"what follows {name}:{unread} was not read"
         collector.extend([interrupted(behind, Location(name))])
-    add_messages(collector, messages, lambda number: f"{name}:{number}", Location(name))
+    surroundings = "\n".join(line.text for line in plain.lines)[:MAX_SURROUNDINGS]
+    about = origins_of(vocabulary.owners).spoken_of(surroundings)
+
+    def place(number: int) -> str:
+        return f"{name}:{number}"
+
+    add_messages(collector, messages, place, Location(name), about=about)
+    for owner, sign in about.items():
+        number = 1 + surroundings.count("\n", 0, surroundings.index(sign))
+        collector.add("text_subject", place(number), owner=owner, sign=sign)
     return collector.outcome()
 
 
@@ -67,12 +78,14 @@ Place = Callable[[int], str]
 
 
 def add_messages(
-    collector: Collector, messages: Sequence[Message], place: Place, source: Location
-) -> None:
+    collector: Collector, messages: Sequence[Message], place: Place, source: Location, *,
+    about: Collection[str] = (),
+) -> None:  # fmt: skip
     """Add the facts of ``messages``, in any order. ``place`` says where a line number stands;
-    ``source`` is named where messages are left out (MM412)."""
+    ``source`` is named where messages are left out (MM412); the text is ``about`` the software of
+    these owners."""
     origins = origins_of(collector.vocabulary.owners)
-    happenings = Happenings(origins, messages)
+    happenings = Happenings(origins, messages, about)
     kept = [each for each in messages if each.keep]
     _add_errors(collector, kept, happenings, place, source)
     _add_responses(collector, messages, origins, place)

@@ -163,18 +163,25 @@ def continues_message(text: str, following: str | None, is_boundary: Boundary) -
 
 
 def _notebook(reader: ChainReader, name: str) -> Raised | None:
-    """A traceback as IPython prints it: frames of any form up to ``Name: message``."""
+    """A traceback as IPython prints it: frames of any form up to ``Name: message``. Where the part
+    with that name was left out, another exception at the beginning of a line ends it."""
     frames = Frames()
     reader.at += 1
+    other = 0
     for _ in range(MAX_FRAME_LINES):
         text = reader.text()
         if text is None or starts_traceback(text):
-            return None
+            break
         if text.startswith(name) and text[len(name) :].strip()[:1] in ("", ":"):
             return _exception(reader, frames.all())
+        if not other and text[:1].isalpha() and exception_line(text):
+            other, before = reader.at, frames.all()
         frames.add(notebook_frame(text))
         reader.at += 1
-    return None
+    if not other:
+        return None
+    reader.at = other
+    return _exception(reader, before)
 
 
 def _boxed(reader: ChainReader, width: int) -> Raised | None:

@@ -105,8 +105,32 @@ def test_a_single_quiet_line_is_kept_for_the_error_tables(vocabulary):
 
 def test_an_unstructured_long_text_gives_its_telling_lines(vocabulary):
     text = "step done\n" * 100 + "NRT_FAILURE in nc 0\n" + "step done\n" * 100
-    (fact,) = read_messages(text, vocabulary).facts
+    fact, subject = read_messages(text, vocabulary).facts
     assert (fact.get("text"), fact.provenance[0].location) == ("NRT_FAILURE in nc 0", "pasted:101")
+    assert (subject.kind, subject.get("owner")) == ("text_subject", "neuron_runtime")
+
+
+@pytest.mark.parametrize(
+    ("text", "owners"),
+    [
+        ("pip install torch-neuronx\nImportError: cannot import name 'x'", {"torch_neuronx"}),
+        ("aws.amazon.com/neuron: 1\nError: pod is Pending", {"neuron_kubernetes"}),
+        ("NEURON simulator\nImportError: cannot import name 'h' from 'neuron'", set()),
+        ("pip install torch\nImportError: cannot import name 'x'", set()),
+    ],
+)
+def test_a_text_tells_whose_software_it_is_about(text, owners, vocabulary):
+    facts = read_messages(text, vocabulary).facts
+    assert {fact.get("owner") for fact in facts if fact.kind == "text_subject"} == owners
+
+
+def test_a_frame_of_others_is_no_sure_owner_in_a_text_about_neuron(vocabulary):
+    frame = '  File "/venv/lib/python3.10/site-packages/torch/nn/modules/module.py", line 5, in f\n'
+    plain = f"Traceback (most recent call last):\n{frame}RuntimeError: no"
+    (alone,) = read_messages(plain, vocabulary).facts
+    within = read_messages(f"torch_neuronx.trace(model)\n{plain}", vocabulary).facts[0]
+    assert (alone.get("owner"), alone.get("owner_confidence")) == ("torch", "certain")
+    assert (within.get("owner"), within.get("owner_confidence")) == ("torch", "likely")
 
 
 def test_a_chain_tells_of_one_answer_once(vocabulary):
@@ -135,3 +159,17 @@ def test_a_vocabulary_without_an_event_costs_that_event_only(vocabulary, monkeyp
     outcome = read_messages("ERROR:x:boom", vocabulary)
     assert [fact.kind for fact in outcome.facts] == ["error_message"]
     assert [problem.code for problem in outcome.problems] == ["MM402"]
+
+
+def test_a_notebook_traceback_whose_own_end_was_left_out(vocabulary):
+    text = """ModuleNotFoundError                       Traceback (most recent call last)
+File /venv/lib/python3.8/site-packages/transformers/utils/import_utils.py:1382, in _get_module(self)
+-> 1382     return importlib.import_module("." + module_name, self.__name__)
+   1383 except Exception as e:
+RuntimeError: Failed to import the model
+"""
+    (fact,) = read_messages(text, vocabulary).facts
+    assert (fact.get("exception"), fact.get("text")) == (
+        "RuntimeError",
+        "Failed to import the model",
+    )
