@@ -131,33 +131,33 @@ _TERMS = (
     (
         "R",
         r"R(?:-ratio)?(?: p95)?",
-        r"BF16 rounding|rounding alone",
+        ("BF16 rounding", "rounding alone"),
         "R (R-ratio) is the error of the port over that of BF16 rounding alone; about 1 is "
         "normal, 1.2 and more fails.",
     ),
     (
         "KL",
         r"KL(?: divergence)?(?: p95)?",
-        r"probabilit|normal|calibrated|0\.01|is high",
+        ("probabilit", "normal", "calibrated", "0.01", "is high"),
         "KL is how far two distributions of the next token are apart; 0 is equal.",
     ),
     (
         "TP",
         r"TP \d{1,3}|TP degree",
-        r"tensor.parallel",
+        ("tensor parallel", "tensor-parallel"),
         "TP n is tensor parallelism over n ranks.",
     ),
-    ("HBM", r"HBM", r"memory", "HBM is the memory of the device."),
+    ("HBM", r"HBM", ("memory",), "HBM is the memory of the device."),
     (
         "GIL",
         r"GIL",
-        r"interpreter lock",
+        ("interpreter lock",),
         "GIL is the lock that lets one Python thread run at a time.",
     ),
-    ("ECC", r"ECC", r"memory", "ECC is the error correction of the memory."),
-    ("p95", r"p95", r"percentile|95", "p95 is the value that 95 % of the tokens stay below."),
+    ("ECC", r"ECC", ("memory",), "ECC is the error correction of the memory."),
+    ("p95", r"p95", ("percentile", "95"), "p95 is the value that 95 % of the tokens stay below."),
 )
-"""What each term holds, how it looks, what says what it means, and its meaning."""
+"""What each term holds, how it looks, texts that say what it means, and its meaning."""
 
 
 def glossary_lines(told: str) -> Iterator[Line]:
@@ -166,8 +166,8 @@ def glossary_lines(told: str) -> Iterator[Line]:
         text
         for held, term, said, text in _TERMS
         if held in told
+        and not any(each in told for each in said)
         and re.search(rf"(?<![\w$/.-]){term}(?![\w/-])", told)
-        and not re.search(said, told)
     ]
     if texts:
         yield Line(" ".join(texts[:MOST]), style="dim", mark="Terms: ")

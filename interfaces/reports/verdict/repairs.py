@@ -7,23 +7,18 @@ from collections.abc import Mapping, Sequence
 
 from ....engine.diagnosis.report import Diagnosis
 from ....facts.lazy_pattern import lazy
-from .words import brief
+from .words import RIGHT_FORM, TO_DO, brief, divided
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-RIGHT_FORM = "Right form: "
-"""Stands in a message before code that is right, and words on it."""
-TO_DO = "To do: "
-"""Stands in a message before a sentence in place of the first action's own."""
 COMMAND = " Command: "
 """Stands behind that sentence before a command in place of the first action's own."""
 NONE = "none"
 WORKED = " Worked if: "
 """Stands at the end before how to see that it worked."""
-_MARKS = lazy(r"(?:^| )(Right form|To do): ")
 _NAMES = lazy(r"[a-z]{1,40}_[a-z_]{1,40}(?==|\()")
 _ENDS = lazy(r"(?=[;,.]? (?:or|and|for|then|with|to|instead) |[;,] |\.? \(|\.?$)")
 """Where code may end and words on it begin."""
@@ -37,9 +32,8 @@ def parted(found: Sequence[str]) -> tuple[list[str], str]:
     told: list[str] = []
     repair = ""
     for reason in found:
-        mark = _MARKS.search(reason)
-        why = reason[: mark.start()] if mark else reason
-        repair = repair or (reason[mark.start() :].strip() if mark else "")
+        why, named = divided(reason)
+        repair = repair or named.strip()
         told += [brief(why)] if why else []
     return told, repair
 

@@ -29,6 +29,10 @@ NEWS = 0.6
 MAX_WORDS = 2
 NEWS_AT_LAST = 0.75
 """After so many reasons, a further one has a number of its own or more news."""
+RIGHT_FORM = "Right form: "
+"""Stands in a message before code that is right, and words on it."""
+TO_DO = "To do: "
+"""Stands in a message before a sentence in place of the first action's own."""
 QUOTE = 70
 """Characters of a complaint in the words of whoever made it."""
 SEEN = 130
@@ -50,7 +54,6 @@ _PLURAL = lazy(r"\b(\d{1,9}) (\w{2,30})\(s\)")
 _ANSWERED = lazy(r"\w\? [^?]+$")
 _PLACES = lazy(r"(?<!\()\) \(")
 """Between two places in parentheses, and not behind the empty ones of a call."""
-_REPAIR = lazy(r"((?:^| )(?:Right form|To do): )")
 _SENTENCES = lazy(r"(?<=[a-z0-9)\]%\"'][.])\s+(?=[A-Z`'\"])")
 _LIBRARY = lazy(
     r"(?:.{0,400}/)?(?:site-packages|dist-packages|lib/python\d(?:\.\d{1,2})?)/"
@@ -68,11 +71,11 @@ def reasons(d: Diagnosis, view: ReportView) -> list[str]:
     for step in d.explanation["how"]:
         messages[_in_plain_words(step.get("message", ""), view)] = None
     said = [each for each in messages if each and not ("? " in each and _ANSWERED.search(each))]
-    said.sort(key=lambda each: not _numbers(_REPAIR.split(each, maxsplit=1)[0]))
+    said.sort(key=lambda each: not _numbers(divided(each)[0]))
     found: list[str] = []
     known = _stems(d.headline)
     for reason in [*said[:1], first_sentence(d.gist), *said[1:]]:
-        why = _REPAIR.split(reason, maxsplit=1)[0]  # what to do about it is told elsewhere
+        why, _ = divided(reason)  # what to do about it is told elsewhere
         new = _stems(why) - known
         measures = reason in said and bool(_numbers(why) - _numbers(" ".join([d.headline, *found])))
         share = NEWS if len(found) < MAX_WORDS or measures else NEWS_AT_LAST
@@ -97,10 +100,9 @@ def detailed(d: Diagnosis, found: Sequence[str]) -> list[str]:
 def _in_plain_words(message: str, view: ReportView) -> str:
     """A message in which listed values stand as what they mean, ``shard(s)`` as one or several, and
     two places in one pair of parentheses."""
-    message, mark, repair = (
-        _REPAIR.split(message, 1) if _REPAIR.search(message) else (message, "", "")
-    )
-    text = _PLACES.sub("; ", message)
+    text, repair = divided(message)
+    if ") (" in text:
+        text = _PLACES.sub("; ", text)
     if "(s)" in text:
         text = _PLURAL.sub(lambda m: counted(int(m[1]), m[2]), text)
     text = text.removesuffix(" ?")  # a value that is not known, at the end
@@ -111,7 +113,16 @@ def _in_plain_words(message: str, view: ReportView) -> str:
                 text = text.replace(f"({value})", f"({meaning})")
             word = rf"(?<![\w./-]){re.escape(value)}(?![\w/-]|\.\w)"
             text = re.sub(word, value.replace("-", " "), text)
-    return f"{text}{mark}{repair}"
+    return " ".join(filter(None, (text, repair)))
+
+
+def divided(reason: str) -> tuple[str, str]:
+    """What a reason tells, and the repair that it names, with the mark before it."""
+    padded = f" {reason}"
+    found = [at for mark in (RIGHT_FORM, TO_DO) if (at := padded.find(f" {mark}")) >= 0]
+    if not found:
+        return reason, ""
+    return reason[: max(min(found) - 1, 0)], reason[min(found) :]
 
 
 def _stems(text: str) -> set[str]:
@@ -177,11 +188,15 @@ def places(d: Diagnosis, view: ReportView) -> str:
     shown = [one_line(each) for each in every if not any(_within(each, more) for more in found)]
     more = f" and {len(shown) - MAX_PLACES} more" if len(shown) > MAX_PLACES else ""
     note = ""
-    if shown and _LIBRARY.match(shown[0]):
-        shown.sort(key=lambda each: bool(_LIBRARY.match(each)))
-        if _LIBRARY.match(shown[0]):
+    if shown and _is_library(shown[0]):
+        shown.sort(key=_is_library)
+        if _is_library(shown[0]):
             note = " (library code: look at the line of yours that calls it)"
     return "; ".join(shown[:MAX_PLACES]) + more + note
+
+
+def _is_library(place: str) -> bool:
+    return "/" in place and _LIBRARY.match(place) is not None
 
 
 def _within(place: str, other: str) -> bool:
@@ -249,13 +264,18 @@ def _evidence(d: Diagnosis, view: ReportView) -> dict[str, None]:
     return dict.fromkeys(f for step in d.explanation["how"] for f in leaves(step, view.facts))
 
 
+def _needs_message(do: str) -> bool:
+    named = any(word in do for word in ("message", "sentence", "warning"))
+    return named and _OF_MESSAGE.search(do) is not None
+
+
 def seen(d: Diagnosis, view: ReportView, shown: Iterable[str]) -> str:
     """A line of the evidence as it stood there, of code or a comparison, or of a message where the
     reasons measure nothing: what shows that they hold. Nothing where they say it."""
     own = _evidence(d, view)
     told = " ".join(shown)
     words = _stems(told)
-    least = 0 if d.actions and _OF_MESSAGE.search(d.actions[0]["do"]) else MIN_NEWS
+    least = 0 if d.actions and _needs_message(d.actions[0]["do"]) else MIN_NEWS
     for name, fact, _ in view.report.facts:
         if name not in own or fact.kind == "symptom":
             continue
