@@ -22,6 +22,8 @@ OTHER_SERVICE = "other_service"
 USER = "user"
 _PYTHON = "python"
 _PACKAGES = re.compile(r"(?:site|dist)-packages>?/(.+)\Z")
+_SHORTENED = re.compile(r"(?:\A|/)(?:\.{3}|…)/(.+/[^/]+)\Z")
+"""A path of which whoever asks has left out the beginning."""
 _STANDARD = re.compile(r"/python3\.\d+/|/Python3\d+/[Ll]ib/|\A<(?:frozen |stdlib>)")
 _ADDRESS = re.compile(r"(?:\w{1,20}://(?:[^\s/@'\"]{1,100}@)?|\bhost='?)([A-Za-z0-9_.-]{1,250})")
 _TRACKER = re.compile(r"/[^\s'\"]{0,200}/(?:issues|discussions)\b")  # where to report
@@ -183,6 +185,12 @@ class Origins:
         for folder, name in self._folders:
             if folder in path:
                 return name, path[path.rindex(folder) + 1 :]
+        shortened = _SHORTENED.search(path)
+        if shortened:
+            module = shortened[1].removesuffix(".py").replace("/", ".")
+            package = module.partition(".")[0].lower() if module.count(".") > 1 else ""
+            if owner := self._of_module(module) or package:  # a folder of one's own is not as deep
+                return owner, shortened[1]
         if _STANDARD.search(path):
             return _PYTHON, path.rpartition("/")[2]
         return USER, path.rpartition("/")[2]

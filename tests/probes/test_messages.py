@@ -173,3 +173,21 @@ RuntimeError: Failed to import the model
         "RuntimeError",
         "Failed to import the model",
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "owner"),
+    [
+        ("…/transformers/trainer.py", "transformers"),
+        (".../lib/python3.11/site-packages/vllm/worker/worker.py", "vllm"),
+        (".../tensorflow_core/python/ops/array_ops.py", "tensorflow_core"),
+        (".../scripts/train.py", "user"),
+        (".../train.py", "user"),
+        ("/home/me/.../train.py", "user"),
+    ],
+)
+def test_a_path_that_was_shortened_is_that_of_its_package(path, owner, vocabulary):
+    text = f'Traceback (most recent call last):\n  File "{path}", line 9, in f\nValueError: no'
+    facts = read_messages(text, vocabulary).facts
+    (message,) = [fact for fact in facts if fact.kind == "error_message"]
+    assert message.get("owner") == owner
