@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 MAX_MODULES = 20
-# 567 in 49, and the six of one more file that look closer where a digest in the report reads like
+# 573 in 49, and the six of one more file that look closer where a digest in the report reads like
 # encoded text, which depends on the digest.
-MAX_FUNCTIONS, MAX_FILES = 573, 50
+MAX_FUNCTIONS, MAX_FILES = 580, 50
 
 
 @pytest.fixture(scope="module")

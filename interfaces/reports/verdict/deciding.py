@@ -14,9 +14,9 @@ from ..layout import Line, prompt
 from ..safe_text import one_line
 from ..view import ReportView
 from .commands import CHECK, DECIDES, shell_command
-from .parts import FOR_THAT, SUSPECTED
+from .parts import FOR_THAT, SUSPECTED, parted
 from .placeholders import REPLACE, in_words, known_words, replacements
-from .repairs import first_action, parted
+from .repairs import first_action
 from .words import brief, first_sentence, places, reasons
 
 MAX_SUSPECTS = 2

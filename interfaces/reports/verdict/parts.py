@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ....engine.diagnosis.report import NextStep
 from ..layout import Line, wrapped
 from ..view import ReportView
 from .commands import TO_RUN, WIDTH, shell_command
 from .placeholders import REPLACE, replacements
-from .words import brief
+from .words import brief, divided
 
 MAX_CAUSES = 3
 MAX_STEPS = 2
@@ -25,6 +25,17 @@ SPARED = (
 """What stands behind that which people act on; of the words of commands, the last ones."""
 PACKET = 600
 """Characters of the list of what to hand over: the reader needs every item."""
+
+
+def parted(found: Sequence[str]) -> tuple[list[str], str]:
+    """Reasons as they are told, and the repair that one of them names, with its mark."""
+    told: list[str] = []
+    repair = ""
+    for reason in found:
+        why, named = divided(reason)
+        repair = repair or named.strip()
+        told += [brief(why)] if why else []
+    return told, repair
 
 
 def fitted(lines: list[Line], most: int) -> list[Line]:

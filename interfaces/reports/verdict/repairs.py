@@ -3,11 +3,11 @@ The actions of a finding are for all that leads to it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ....engine.diagnosis.report import Diagnosis
 from ....facts.lazy_pattern import lazy
-from .words import RIGHT_FORM, TO_DO, brief, divided
+from .words import RIGHT_FORM, TO_DO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,17 +25,6 @@ _ENDS = lazy(r"(?=[;,.]? (?:or|and|for|then|with|to|instead) |[;,] |\.? \(|\.?$)
 _GOES_ON = lazy(r"(?:or|and|if|which|with|before|then|so|being|but)\b")
 _PLACE = lazy(r"(\S+\.\w+):\d+")
 INSPECT = "diagnose inspect train.py"
-
-
-def parted(found: Sequence[str]) -> tuple[list[str], str]:
-    """Reasons as they are told, and the repair that one of them names, with its mark."""
-    told: list[str] = []
-    repair = ""
-    for reason in found:
-        why, named = divided(reason)
-        repair = repair or named.strip()
-        told += [brief(why)] if why else []
-    return told, repair
 
 
 def first_action(d: Diagnosis, repair: str, where: str) -> list[Mapping[str, Any]]:

@@ -20,9 +20,8 @@ from .commands import (
     action_lines,
     command_lines,
 )
-from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, SUSPECTED, fitted, is_open
+from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, SUSPECTED, fitted, is_open, parted
 from .placeholders import REPLACE, glossary_lines
-from .repairs import first_action, parted
 from .words import (
     brief,
     detailed,
@@ -177,6 +176,8 @@ def _cause(
     first = _BEGUN not in said
     left = [action for action in actions if action["do"] not in said]
     if repair and left:
+        from .repairs import first_action  # few findings name one
+
         left = first_action(d, repair, where)
     said.update(action["do"] for action in left[:1])
     mark = "Do: " if alone else "Do first: " if first else "Then: "

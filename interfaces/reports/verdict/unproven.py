@@ -10,8 +10,8 @@ from ..safe_text import one_line
 from ..unexplained import advice
 from ..view import NEXT, ReportView
 from .commands import action_lines
-from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, step_command
-from .repairs import first_action, parted
+from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, parted, step_command
+from .repairs import first_action
 from .words import brief, detailed, listed, looked_at, new, places, reasons, seen, titles
 
 MAX_FINE = 3

@@ -45,6 +45,7 @@ _QUOTED = ("text", "snippet", "detail")
 _NAMING = ("name", "component", "package", "pod", "path", "file")
 """Attributes that name what a fact is about, and need no label."""
 REPORTED = "your report in words; nothing was measured"
+_MESSAGES = ("message", "sentence", "warning")
 _OF_MESSAGE = lazy(r"\b(?:message|sentence|warning) (?:names|lists|prints)\b")
 """What to do needs the message itself."""
 _STEM = 5
@@ -118,8 +119,7 @@ def _in_plain_words(message: str, view: ReportView) -> str:
 
 def divided(reason: str) -> tuple[str, str]:
     """What a reason tells, and the repair that it names, with the mark before it."""
-    padded = f" {reason}"
-    found = [at for mark in (RIGHT_FORM, TO_DO) if (at := padded.find(f" {mark}")) >= 0]
+    found = [at for mark in (RIGHT_FORM, TO_DO) if (at := f" {reason}".find(f" {mark}")) >= 0]
     if not found:
         return reason, ""
     return reason[: max(min(found) - 1, 0)], reason[min(found) :]
@@ -265,8 +265,7 @@ def _evidence(d: Diagnosis, view: ReportView) -> dict[str, None]:
 
 
 def _needs_message(do: str) -> bool:
-    named = any(word in do for word in ("message", "sentence", "warning"))
-    return named and _OF_MESSAGE.search(do) is not None
+    return any(word in do for word in _MESSAGES) and _OF_MESSAGE.search(do) is not None
 
 
 def seen(d: Diagnosis, view: ReportView, shown: Iterable[str]) -> str:
