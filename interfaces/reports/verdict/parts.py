@@ -41,8 +41,9 @@ def parted(found: Sequence[str]) -> tuple[list[str], str]:
 def fitted(lines: list[Line], most: int) -> list[Line]:
     """The lines of a screen; where there are too many, without those that are missed least."""
     left = list(lines)
+    heights = [len(wrapped(line, WIDTH)) for line in lines]
     for mark in SPARED:
-        while sum(len(wrapped(line, WIDTH)) for line in left) > most:
+        while sum(heights) > most:
             found = [n for n, line in enumerate(left) if line.mark.startswith(mark)]
             if len(found) < (2 if mark in (REPLACE, "Worked if: ") else 1):
                 break  # the first step keeps its words
@@ -53,7 +54,7 @@ def fitted(lines: list[Line], most: int) -> list[Line]:
                 and (left[end].keep or left[end].mark == REPLACE)
             ):
                 end += 1
-            del left[found[-1] : end]
+            del left[found[-1] : end], heights[found[-1] : end]
     return left
 
 
