@@ -31,8 +31,9 @@ def advice_of(text: str) -> str:
     """The sentences of a message that tell its reader what to do; "" where there is none."""
     found: list[str] = []
     for sentence in _ENDS.split(text[:_LONGEST]):
-        said = sentence.strip(" \t'\"`)(")
-        if said and len(said) <= MAX_ADVICE and _TELLS.search(said) and not _ELSEWHERE.search(said):
+        said = sentence.strip(" \t'\"")
+        tells = len(said) <= MAX_ADVICE and _TELLS.search(said) and not _ELSEWHERE.search(said)
+        if tells and said not in found:
             found.append(said)
         if len(found) == _MOST_SENTENCES:
             break
