@@ -15,6 +15,7 @@ from ..logs.events import find_events, table
 from ..outcome import Collector, Outcome
 from ..progress import UNWATCHED, Progress, interrupted
 from ..shared.plain_text import PlainText, is_binary, plain_text
+from .advice import advice_of
 from .happenings import Happenings
 from .message import Message
 from .owners import Origins, origins_of, owner_values, site_of
@@ -114,7 +115,8 @@ def _add_errors(
             exception=message.exception or None, module=message.module or None,
             source=message.source, chain=message.chain or None, logger=message.logger or None,
             level=message.level or None, file=message.file or None, line=message.line or None,
-            count=count, **owner_values(owner, site_of(message, owner)),
+            count=count, advice=advice_of(message.text) or None,
+            **owner_values(owner, site_of(message, owner)),
         )  # fmt: skip
     if len(merged) > MAX_MESSAGES:
         text = f"{len(merged):,} different messages; the {MAX_MESSAGES} weightiest are kept"

@@ -34,7 +34,7 @@ def is_surrounding(text: str) -> bool:
     if text.startswith(known.starts) or text in known.whole:
         return True
     tool = _TOOL.match(text)
-    if tool and (tool[2] or tool[1] in known.tools):
+    if tool and tool[1] not in known.heard and (tool[2] or tool[1] in known.tools):
         return True
     return any(form.match(text) for form in (_PROMPT, _JOB, _EXIT, _RULE, _PLACE))
 
@@ -63,6 +63,7 @@ class _Table:
     def __init__(self) -> None:
         data = data_tables.table(__file__, "epilogues.json")
         self.tools = frozenset(data["tools"])
+        self.heard = frozenset(data["heard"])
         self.starts = tuple(data["starts"])
         self.announcements = tuple(data["announcements"])
         self.exits = tuple(data["exits"])

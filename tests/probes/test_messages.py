@@ -180,7 +180,8 @@ RuntimeError: Failed to import the model
     [
         ("…/transformers/trainer.py", "transformers"),
         (".../lib/python3.11/site-packages/vllm/worker/worker.py", "vllm"),
-        (".../tensorflow_core/python/ops/array_ops.py", "tensorflow_core"),
+        (".../tensorflow_core/python/ops/array_ops.py", "tensorflow"),
+        (".../tensorflow_core/python/neuron/python/saved_model.py", "torch_neuronx"),
         (".../scripts/train.py", "user"),
         (".../train.py", "user"),
         ("/home/me/.../train.py", "user"),
@@ -191,3 +192,31 @@ def test_a_path_that_was_shortened_is_that_of_its_package(path, owner, vocabular
     facts = read_messages(text, vocabulary).facts
     (message,) = [fact for fact in facts if fact.kind == "error_message"]
     assert message.get("owner") == owner
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("Neuron executable (neff) is empty. Please check neuron-cc is installed (`pip show x`).",
+         "Please check neuron-cc is installed (`pip show x`)."),
+        ("Training should be off - please set your model to model.eval()",
+         "please set your model to model.eval()"),
+        ("Out of cores. You need to set NEURON_RT_NUM_CORES to 1.15 or so. Or not.",
+         "You need to set NEURON_RT_NUM_CORES to 1.15 or so."),
+        ("It broke. Please open a support ticket at https://example.org.", None),
+        ("It broke. Please refer to the documentation.", None),
+        ("It broke because 3 is larger than 2", None),
+    ],
+)  # fmt: skip
+def test_a_message_that_says_what_to_do_has_that_sentence_apart(text, advice, vocabulary):
+    (fact,) = of_kind(read_messages(f"ValueError: {text}", vocabulary), "error_message")
+    assert fact.get("advice") == advice
+
+
+def test_lines_of_the_runtime_daemon_are_messages_and_no_surroundings(vocabulary):
+    text = "(after a deployment)\nnrtd[20]: [NMGR:kmgr_create_eg] Not enough free NCs to allocate"
+    messages = of_kind(read_messages(text, vocabulary), "error_message")
+    assert any("Not enough free NCs" in fact.get("text") for fact in messages)
+    text = "ValueError: no\ngunicorn[20]: it ended"
+    (only,) = of_kind(read_messages(text, vocabulary), "error_message")
+    assert only.get("text") == "no"

@@ -1,0 +1,40 @@
+"""What a message itself tells its reader to do."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["advice_of"]
+
+MAX_ADVICE = 300
+_LONGEST = 20_000
+_MOST_SENTENCES = 2
+# A full stop inside a name (`model.eval()`, `1.15`) ends no sentence.
+_ENDS = re.compile(r"(?<=[.!?])\s+|\n+|;\s+|\s+-\s+")
+_TELLS = re.compile(
+    r"\b(?:please|try (?:to|with|using|setting|running|passing|adding|again with)"
+    r"|make sure|consider (?:using|setting|passing|adding)"
+    r"|you (?:can|must|should|need to|have to|may need to|might need to) "
+    r"(?:install|set|use|upgrade|update|run|call|pass|specify|add|remove|disable|enable|reinstall))\b",
+    re.IGNORECASE,
+)
+# What helps those who maintain the software more than those who have the error.
+_ELSEWHERE = re.compile(
+    r"\b(?:(?:open|file|create|submit|raise) (?:an? )?(?:new )?(?:\w+ )?(?:issue|ticket|bug|report)"
+    r"|report (?:this|it|the)|contact|please (?:see|refer|visit|read|wait|note|ignore|consult)"
+    r"|for more (?:information|details))\b",
+    re.IGNORECASE,
+)
+
+
+def advice_of(text: str) -> str:
+    """The sentences of a message that tell its reader what to do; "" where there is none."""
+    found: list[str] = []
+    for sentence in _ENDS.split(text[:_LONGEST]):
+        said = sentence.strip(" \t'\"")
+        tells = len(said) <= MAX_ADVICE and _TELLS.search(said) and not _ELSEWHERE.search(said)
+        if tells and said not in found:
+            found.append(said)
+        if len(found) == _MOST_SENTENCES:
+            break
+    return " ".join(found)[:MAX_ADVICE]
