@@ -11,6 +11,11 @@ _EIGHT_BITS = {"F8_E4M3": (3, -6, 448.0), "F8_E5M2": (2, -14, 57_344.0)}
 """Digits of the fraction, the least exponent, and the largest number."""
 
 
+def stored(values: Any, name: Any) -> Any:
+    """What comes out of a module in BF16 and is kept in another format; as it is without one."""
+    return values if not name else in_format(in_format(values, "BF16"), str(name))
+
+
 def in_format(values: Any, name: str) -> Any:
     """float32 numbers after rounding to a format, to even; the largest for what is too large."""
     if name not in _EIGHT_BITS:
