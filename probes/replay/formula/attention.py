@@ -262,8 +262,8 @@ def _shared(spec: Spec, part: Any, groups: int, side: str) -> Any:
         return np.repeat(part[:, :1], groups * part.shape[1], axis=1)
     if how in ("padded-2", "padded-4"):  # to so many times as many heads, by zeros
         times = int(how[-1])
-        if groups % times:
-            raise ValueError("there are not so many query heads")
+        if groups % times or part.shape[1] < 2:  # of a single one it is a rank that is lost
+            raise ValueError("there are not so many heads")
         padded = np.concatenate((part, *[np.zeros_like(part)] * (times - 1)), axis=1)
         return np.repeat(padded, groups // times, axis=1)
     return np.repeat(part, groups, axis=1)

@@ -2,12 +2,15 @@
 
 import pytest
 
+from modelmedic.probes.replay import joints_tried
+from modelmedic.probes.replay.captures import Run
 from modelmedic.probes.replay.finding.given import Given
 from modelmedic.probes.replay.finding.registry import FINDERS
 from modelmedic.probes.replay.formula.few_bits import stored
 from modelmedic.probes.replay.formula.formulas import FORMULAS
 from modelmedic.probes.replay.modules import Module, Sides
 from modelmedic.probes.replay.spec import Reading
+from modelmedic.probes.replay.sums import Joint
 from modelmedic.probes.replay.trials import try_all
 from modelmedic.probes.replay.weight_orders import Around
 
@@ -164,3 +167,33 @@ def test_what_only_makes_more_of_rounding_explains_nothing():
     rounded = [trial for trial in trials if trial.hypothesis.cause == "precision-ordering"]
     assert rounded
     assert all(trial.r_ratio > 3 for trial in rounded)
+
+
+class Tensors(Run):
+    """A run of tensors that were not captured."""
+
+    def __init__(self, **tensors):
+        self.tensors = tensors
+
+    def get(self, module, side, element=0):
+        return self.tensors.get(module)
+
+    def has(self, module, side, element=0):
+        return module in self.tensors
+
+
+@pytest.mark.parametrize("eight", [True, False])
+def test_a_sum_that_is_kept_in_eight_bits_is_told_from_one_with_other_noise(eight):
+    random = np.random.default_rng(4)
+    one, two = (random.normal(size=(2, ALL, WIDTH)).astype(np.float32) for _ in range(2))
+    whole, low = one + two, stored(one + two, "BF16")
+    other = whole + np.float32(0.02) * random.normal(size=whole.shape).astype(np.float32)
+    target = stored(whole, "F8_E5M2") if eight else other
+    terms = (("one", "out", 0), ("two", "out", 0))
+    joint = Joint("sum", ("sum", "out", 0), terms, (1.0, 1.0), ())
+    runs = [Tensors(one=one, two=two, sum=each) for each in (whole, low, target)]
+    found = joints_tried.checked(joint, runs)
+    assert found.ratio > 3
+    trials = joints_tried.tried(found, [found], runs, 3.0, None)
+    rounded = [each.r_ratio for each in trials if each.hypothesis.cause == "precision-ordering"]
+    assert (min(rounded) < 1.8) is eight
