@@ -125,6 +125,13 @@ class Beside(NamedTuple):
             return False
         return bool(np.linalg.norm(made - output) < SAME * np.linalg.norm(output))
 
+    def gate(self, name: str) -> tuple[Any, Any] | None:
+        """Weight and bias of the gate of a module: the one row that has its name."""
+        weight = self.weights.find(f"{name}_gate.weight")
+        if weight is None or weight.ndim != 2 or len(weight) != 1:
+            return None
+        return weight, self.weights.find(f"{name}_gate.bias")
+
     def partial_sums(self, name: str, x: Any) -> Iterator[tuple[str, list[Any]]]:
         """What each rank gave of the input of a module, where a projection gave it."""
         for each in self._near(name, name.rpartition(".")[0]):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from ..shared import np
 from .failing_parts import Part
 from .formula.feedforward import route
+from .formula.few_bits import stored
 from .formula.formulas import FORMULAS
 from .hypotheses import Hypothesis, Variant
 from .phases import Phase, error_within, limited
@@ -220,6 +221,8 @@ def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
     """What a module computes under a reading."""
     if (other := reading.spec.get("other_input")) is not None:
         given = {**given, "x": other, "memory": None}
+    if name := reading.spec.get("in_format"):
+        given = {**given, "x": stored(given["x"], name), "memory": None}
     if (memory := given.get("memory")) is None:
         return FORMULAS[reading.family](reading.spec, reading.weights, given)
     return memory.again("computed", (reading, given), lambda: FORMULAS[reading.family](

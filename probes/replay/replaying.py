@@ -148,7 +148,7 @@ class Replay:
                 "alike": lambda fits: beside.alike(name, fits, reading.weights),
                 "layer": lambda by, parts: beside.layer(name, by, parts),
                 "siblings": lambda: beside.siblings(name),
-                "gives": beside.gives,
+                "gives": beside.gives, "gate": lambda: beside.gate(name),
                 "vectors": lambda size: beside.vectors(name, size),
                 "partial_sums": lambda: beside.partial_sums(name, own.given["x"]),
                 "joined": lambda: beside.joined(name)}  # fmt: skip

@@ -112,6 +112,7 @@ def _rope(config: Config, layer: int | None, width: int) -> dict[str, Any]:
         "rope_some": int(width * share) < width,
         "rope_type": given.get("rope_type", given.get("type", "default")),
         "rope_factor": given.get("factor") or most / length, "original_length": length,
+        "rope_scaled": given.get("rope_type", given.get("type", "default")) != "default",
         "low_freq_factor": given.get("low_freq_factor", 1), "truncate": given.get("truncate", True),
         "high_freq_factor": given.get("high_freq_factor", 4),
         "beta_fast": given.get("beta_fast"), "beta_slow": given.get("beta_slow"),

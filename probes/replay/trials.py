@@ -42,6 +42,9 @@ WHOLE_ONLY = ("weights-not-loaded",)
 """Causes that are not tried in parts: what is zero there may be a rank that is not in the sum."""
 LOST = 0.02
 """Share of a value up to which a factor that is looked for says that something is lost."""
+NEARER = 0.9
+"""Share of what is wrong that a hypothesis leaves at the most if it counts that it makes more of
+rounding: else anything is explained by what is all rounding."""
 GRID, STEPS = 25, 18
 """Points of a grid, at least, and steps of the search around the best one."""
 POINTS = 3.2
@@ -238,8 +241,12 @@ def _in_shares(module: Module, variant: Variant, where: str) -> Iterator[Trial]:
         return
     if found is None:
         return
-    ratio = float(np.linalg.norm(found.left)) / (phase.noise if phase else module.noise)
-    ratio /= module.more(reading) if ratio < NEAR else 1
+    noise = phase.noise if phase else module.noise
+    ratio = float(np.linalg.norm(found.left)) / noise
+    if ratio < NEAR:
+        wrong = (module.target.output - module.plain[0])[:, rows]
+        ratio = _beside_rounding(
+            module, reading, ratio, lambda: float(np.linalg.norm(wrong)) / noise)  # fmt: skip
     if ratio < EXPLAINS:
         words = {"old": shown(variant.old), "new": shown(variant.new)}
         says = f"{variant.hypothesis.says.format(**words)}{where}, {found.words}"
@@ -259,9 +266,19 @@ def _measured(
     lost = part is not None and variant.fit is not None and abs(new) < LOST * abs(variant.old)
     ratio = math.inf if lost else measure(reading)
     if ratio < NEAR:
-        ratio /= module.more(reading)
+        ratio = _beside_rounding(module, reading, ratio, lambda: measure(module.reading))
     mark = _mark(module, reading, part) if ratio < EXPLAINS else ()
     return Trial(variant.hypothesis, ratio, variant.hypothesis.says.format(**words), mark=mark)
+
+
+def _beside_rounding(
+    module: Module, reading: Reading, ratio: float, plain: Callable[[], float]
+) -> float:
+    """R beside the rounding that a reading makes more of, if the output comes nearer by it."""
+    more = module.more(reading)
+    if more > 1 and not ratio < NEARER * plain():
+        more = min(more, module.more(module.reading))
+    return ratio / more
 
 
 def _mark(module: Module, reading: Reading, part: Part | None = None) -> tuple[float, ...]:

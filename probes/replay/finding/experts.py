@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...shared import np
+from ..formula.basics import activate
 from ..formula.feedforward import expert_output, routed
 from ..spec import Reading
 from .given import Finder, Found, Given
@@ -74,4 +75,16 @@ def _order(one: Given, keys: list[str], count: int) -> Any | None:
     return order
 
 
-EXPERT_FINDERS: dict[str, Finder] = {"experts-of-others": _experts}
+def _gated_inside(one: Given) -> Found:
+    """A shared expert that applies its gate itself, which is applied to its output, too."""
+    gate = one.given["gate"]()
+    if gate is None:
+        return
+    found = one.given["x"] @ gate[0].T
+    factors = activate("sigmoid", found if gate[1] is None else found + gate[1])
+    yield one.reading._replace(spec=one.reading.spec | {"token_factors": factors}), "its own gate"
+
+
+EXPERT_FINDERS: dict[str, Finder] = {
+    "experts-of-others": _experts, "gated-inside": _gated_inside,
+}  # fmt: skip

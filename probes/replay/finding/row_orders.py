@@ -170,6 +170,15 @@ def _head_shards(found: Origin, one: Given) -> bool:
     return _shards(found, one) and not is_order(found.rows, found.own)
 
 
+def _cut_heads(found: Origin, one: Given) -> bool:
+    """As :func:`_head_shards`, where each head has rows of its own only, and some of them more than
+    once: heads may have been cut for as many ranks, which repeat what they have."""
+    width = int(one.reading.spec["head_dim"])
+    if not _head_shards(found, one) or len(found.rows) % width:
+        return False
+    return bool((found.rows // width == np.arange(len(found.rows)) // width).all())
+
+
 def _copied(found: Origin) -> bool:
     """Whether all channels are those of one sibling, one after another."""
     rows = found.rows
@@ -219,7 +228,7 @@ def _anyhow(found: Origin, one: Given) -> bool:
 
 ROW_FINDERS: dict[str, Finder] = {
     "rows-in-heads": finder(_heads), "rows-in-shards": finder(_shards),
-    "rows-in-shards-of-heads": finder(_head_shards),
+    "rows-in-shards-of-heads": finder(_head_shards), "rows-of-cut-heads": finder(_cut_heads),
     "rows": finder(_other), "rows-anyhow": finder(_anyhow),
     "rows-behind-padding": finder(_behind_padding, shown=_padding),
     "rows-of-ranks": _zeros, "rows-at-end": _zeros_at_end,

@@ -13,7 +13,7 @@ from .positions import places
 from .remembered import Remembered
 from .rope import ROPE_CHANGES, Spec, angles, rotate
 from .slot_maps import moved_shares, slot_map
-from .slots import slots
+from .slots import as_newest, slots
 
 Weights = Mapping[str, Any]
 
@@ -65,12 +65,17 @@ def mixed_heads(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
         there = cached(spec, positions)
         k_old = _shared(spec, old[1], groups, "k")
         logits = np.where(there, old[0] @ k_old.swapaxes(-1, -2), logits)
+    scales = spec.get("cache_scales_of") or ""
+    if "k" in scales:
+        logits = logits * as_newest(k, int(spec["decode_from"]))
     factor = np.float32(spec["scale"])
     late = spec.get("cap_place") == "behind-mask"
     logits = logits * factor if late else capped(spec, logits, "softcap", factor)
     shares = at(spec, "shares", masked(spec, weights, at(spec, "scores", logits)))
     if held is not None and "v" in spec.get("cached_parts", "kv"):
         shares = moved_shares(shares, held)
+    if "v" in scales:
+        shares = shares * as_newest(v, int(spec["decode_from"]))
     if old is None:
         mixed = shares @ v
     else:
@@ -162,6 +167,8 @@ def _cache(
         return q, at(spec, "k.cached", k), at(spec, "v.cached", v)
     if how == "scaled":
         return q, k * spec["cached_scales"][0], v * spec["cached_scales"][1]
+    if how == "unbiased":
+        return q, *_unbiased(spec, weights, given, own)
     if how in ("unturned", "unnormed"):
         return q, own.plain_k, v
     if how == "turned-late":  # all by the position of the query
@@ -174,6 +181,19 @@ def _cache(
     start, step = int(spec["decode_from"]), float(spec.get("cache_step", 0))
     return (q, slots(how, k, start, step) if "k" in parts else k,
             slots(how, v, start, step) if "v" in parts else v)  # fmt: skip
+
+
+def _unbiased(
+    spec: Spec, weights: Weights, given: Mapping[str, Any], own: Projected
+) -> tuple[Any, Any]:
+    """Keys and values as they are before their bias is added."""
+    parts = spec.get("cached_parts", "kv")
+    lost = {f"{part}.bias" for part in parts}
+    if not lost & set(weights):
+        raise ValueError("there is no such bias")
+    kept = {name: values for name, values in weights.items() if name not in lost}
+    bare = _projected({**spec, "cached": None}, kept, given)
+    return bare.k if "k" in parts else own.k, bare.v if "v" in parts else own.v
 
 
 def _heads(spec: Spec, weights: Weights, x: Any, part: str, memory: Remembered | None) -> Any:
@@ -240,4 +260,10 @@ def _shared(spec: Spec, part: Any, groups: int, side: str) -> Any:
         return np.tile(part, (1, groups, 1, 1))
     if how == "first":
         return np.repeat(part[:, :1], groups * part.shape[1], axis=1)
+    if how in ("padded-2", "padded-4"):  # to so many times as many heads, by zeros
+        times = int(how[-1])
+        if groups % times or part.shape[1] < 2:  # of a single one it is a rank that is lost
+            raise ValueError("there are not so many heads")
+        padded = np.concatenate((part, *[np.zeros_like(part)] * (times - 1)), axis=1)
+        return np.repeat(padded, groups // times, axis=1)
     return np.repeat(part, groups, axis=1)

@@ -170,6 +170,7 @@ _CAPS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "tanh": lambda x, cap, factor: np.tanh(x * factor / cap) * cap,
     "unscaled": lambda x, cap, factor: np.tanh(x * factor / cap),  # not multiplied by it again
     "undivided": lambda x, cap, factor: np.tanh(x * factor) * cap,
+    "twice": lambda x, cap, factor: np.tanh(np.tanh(x * factor / cap)) * cap,
     "clamp": lambda x, cap, factor: (x * factor).clip(-cap, cap),
     "before": lambda x, cap, factor: np.tanh(x / cap) * cap * factor,
     "inverse": lambda x, cap, factor: np.tanh(x * factor * cap) / cap,

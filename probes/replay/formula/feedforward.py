@@ -7,12 +7,13 @@ from typing import Any
 
 from ...shared import np
 from .basics import Weights, activate, linear, reduced
+from .few_bits import stored
 from .nodes import at
 from .remembered import Remembered
 from .rope import Spec
 
 _GLU = ("act", "act_place", "glu_limit", "glu_product", "glu_sum", "gate_scale", "glu_alpha",
-        "up_offset", "glu_limit_of")  # fmt: skip
+        "up_offset", "glu_limit_of", "expert_format")  # fmt: skip
 """Settings that change what experts compute."""
 
 
@@ -73,6 +74,9 @@ def route(spec: Spec, weights: Weights, x: Any) -> tuple[Any, Any]:
     logits = at(spec, "router.logits", linear(weights, "router", at(spec, "router.x", x)))
     if temperature := spec.get("router_scale"):
         logits = logits * np.float32(temperature)
+    logits = stored(logits, spec.get("router_format"))
+    if more := int(spec.get("experts_padded") or 0):  # numbers behind the last give nothing
+        logits = np.concatenate((logits, np.zeros((len(logits), more), logits.dtype)), axis=-1)
     scores = at(spec, "router.scores", _scores(spec, logits))
     ranked, source = _ranked(spec, weights, x, logits, scores)
     count = int(spec["top_k"])
@@ -159,8 +163,9 @@ def moe(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     inside = _input(spec, "experts", rows)
     memory = memory if inside is rows else None
     for expert, row, share in routed(spec, weights, rows):
-        if spec.get("weigh_input"):
-            found[row] += _expert(spec, weights, expert, inside[row] * share)
+        if how := spec.get("weigh_input"):
+            made = _expert(spec, weights, expert, inside[row] * share)
+            found[row] += made * share if how == "too" else made
         else:
             found[row] += expert_output(spec, weights, expert, inside, row, memory) * share
     if (order := spec.get("routed_order")) is not None:
@@ -218,7 +223,8 @@ def expert_output(
 def _expert(spec: Spec, weights: Weights, expert: int, rows: Any) -> Any:
     made = expert_inner(spec, weights, expert, rows) @ weights["experts.down"][expert].T
     bias = weights.get("experts.down_bias")
-    return at(spec, "expert", made if bias is None else made + bias[expert])
+    made = made if bias is None else made + bias[expert]
+    return at(spec, "expert", stored(made, spec.get("expert_format")))
 
 
 def expert_inner(spec: Spec, weights: Weights, expert: int, rows: Any) -> Any:
@@ -252,7 +258,8 @@ def _gated_otherwise(of: str, spec: Spec, weights: Weights, rows: Any, routed: A
 
 def _gated(how: str, gate: Any) -> Any:
     more = {"softplus": lambda: np.logaddexp(0, gate), "tanh": lambda: np.tanh(gate),
-            "exp": lambda: np.exp(gate)}  # fmt: skip
+            "exp": lambda: np.exp(gate),
+            "twice": lambda: activate("sigmoid", gate) ** 2}  # fmt: skip
     return more[how]() if how in more else activate(how, gate)
 
 

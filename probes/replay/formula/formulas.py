@@ -9,6 +9,7 @@ from ...shared import np
 from .attention import attention
 from .basics import activate, capped, mix, normalise, reduced, rotary
 from .feedforward import mlp, moe
+from .few_bits import in_format, stored
 from .nodes import at
 
 Given = Mapping[str, Any]
@@ -17,13 +18,18 @@ Formula = Callable[[Mapping[str, Any], Mapping[str, Any], Given], Any]
 
 
 def _linear(spec: Mapping[str, Any], weights: Mapping[str, Any], given: Given) -> Any:
+    if factor := spec.get("weight_scale"):  # the product is kept in the format of the weights
+        scaled = in_format(weights["own.weight"] * np.float32(factor), "BF16")
+        weights = {**weights, "own.weight": scaled}
     found = reduced(spec, weights, "own", at(spec, "x", given["x"]))
-    return at(spec, "out", found * np.float32(spec.get("out_scale", 1)))
+    found = stored(found * np.float32(spec.get("out_scale", 1)), spec.get("out_format"))
+    return at(spec, "out", found)
 
 
 def _embedding(spec: Mapping[str, Any], weights: Mapping[str, Any], given: Given) -> Any:
     rows = given["x"].astype(np.int64)
-    return at(spec, "out", weights["own.weight"][rows] * np.float32(spec["scale"]))
+    found = weights["own.weight"][rows] * np.float32(spec["scale"])
+    return at(spec, "out", stored(found, spec.get("out_format")))
 
 
 def _rotary(spec: Mapping[str, Any], weights: Mapping[str, Any], given: Given) -> Any:
@@ -36,7 +42,9 @@ def _scaled(formula: Formula) -> Formula:
     def scaled(spec: Mapping[str, Any], weights: Mapping[str, Any], given: Given) -> Any:
         given = {**given, "x": at(spec, "x", given["x"])} if spec.get("edit") else given
         found = formula(spec, weights, given) * np.float32(spec.get("out_scale", 1))
-        return at(spec, "out", found)
+        if (factors := spec.get("token_factors")) is not None:
+            found = found * factors
+        return at(spec, "out", stored(found, spec.get("out_format")))
 
     return scaled
 

@@ -192,6 +192,9 @@ _AS: dict[str, Callable[[Any, Spec], Any]] = {
     "negative": lambda sinks, spec: -sinks,
     "scaled": lambda sinks, spec: sinks * np.float32(spec["scale"]),
     "unscaled": lambda sinks, spec: sinks / np.float32(spec["scale"]),
+    "repeated-2": lambda sinks, spec: sinks + np.log(np.float32(2)),  # each rank adds it
+    "repeated-4": lambda sinks, spec: sinks + np.log(np.float32(4)),
+    "repeated-8": lambda sinks, spec: sinks + np.log(np.float32(8)),
     "mean": lambda sinks, spec: np.broadcast_to(sinks.mean(), sinks.shape),
     "largest": lambda sinks, spec: np.broadcast_to(sinks.max(), sinks.shape),
 }

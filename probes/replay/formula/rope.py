@@ -8,6 +8,7 @@ from typing import Any
 
 from ...shared import np
 from ...weights.number_formats import through
+from .few_bits import stored
 
 Spec = Mapping[str, Any]
 ROPE_CHANGES = frozenset({
@@ -26,6 +27,8 @@ def frequencies(spec: Spec) -> tuple[Any, float]:
     plain = float(spec["theta"]) ** -exponents
     scale = _SCALINGS.get(str(spec.get("rope_type") or "default"), _plain)
     found, factor = scale(plain, spec)
+    if (again := spec.get("rates_twice")) is not None:  # scaled once more, or by as much once more
+        found = scale(found, spec)[0] if again == "again" else found * found / plain
     if spec.get("rope_ramp") == "mirrored":  # what should be stretched is not, and the reverse
         found = plain * plain / spec["rope_factor"] / found
     if (given := spec.get("rates_given")) is not None:
@@ -109,7 +112,8 @@ def angles(spec: Spec, positions: Any) -> tuple[Any, Any]:
         turned = through(turned.astype(np.float32), spec["angles_format"]).astype(np.float64)
     cos = np.cos(turned) * (factor * float(spec.get("cos_scale", 1)))
     sin = np.sin(turned) * (factor * float(spec.get("sin_scale", 1)))
-    return cos.astype(np.float32), sin.astype(np.float32)
+    cos, sin = cos.astype(np.float32), sin.astype(np.float32)
+    return stored(cos, spec.get("table_format")), stored(sin, spec.get("table_format"))
 
 
 def rotate(x: Any, cos: Any, sin: Any, spec: Spec) -> Any:

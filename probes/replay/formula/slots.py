@@ -25,6 +25,16 @@ def slots(how: str, part: Any, start: int, step: float = 0) -> Any:
     return _CHANGES[name](part, word)
 
 
+def as_newest(part: Any, start: int) -> Any:
+    """(batches, heads, positions, slots): by how much each key or value is too large if all slots
+    are read with the scale of the token that is decoded, and each was stored with its own."""
+    scale = np.maximum(np.abs(part).max(axis=-1), 1e-20)
+    by = scale[..., :, None] / scale[..., None, :]
+    at = np.arange(part.shape[2])
+    there = (at[:, None] >= start) & (at[None] <= at[:, None])
+    return np.where(there, by, np.float32(1))
+
+
 def _row(part: Any, word: str) -> Any:
     if len(part) < 2:
         raise ValueError("there is no other row")
