@@ -20,6 +20,7 @@ WIDTH = 80
 MAX_LINES = 6
 WHOLE = "# long: `-v` shows the whole command"
 TO_RUN = "To run Stage "
+RAN = "The same run no longer prints this message."
 DECIDES = "This decides: "
 """Stands in an action before what its outcomes mean."""
 ACTION = 420
@@ -108,7 +109,10 @@ def action_lines(
             )
     elif not command:
         whole = [each for each in own if each.get("command") and each.get("verify")]
-        yield from action_lines(whole[:1], "Then: ", checked=checked, where=where)
+        # The fix of a row is about its message; what else leads to the finding may be otherwise.
+        if checked and whole:
+            yield Line(RAN, 2, mark="Worked if: ")
+        yield from action_lines(whole[:1], "If it is still there: ", checked=False, where=where)
         if checked and own and not whole and own[0].get("verify"):
             check = first_sentence(in_words(own[0]["verify"]))
             yield Line(brief(check, CHECK), 2, mark="Worked if: ")

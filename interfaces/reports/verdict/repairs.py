@@ -49,7 +49,11 @@ def _corrected(form: str, own: Mapping[str, Any], where: str) -> dict[str, str]:
     inspect = INSPECT.replace("train.py", place[1]) if place else INSPECT
     at = "the line after Where" if place else "the line that the command names"
     dots = " (...: your own values)" if "..." in code else ""
-    do = f"Put what stands below in place of {at}{dots}" if code else f"At {at}: {aside[:1].lower()}{aside[1:]}"
+    do = (
+        f"Put what stands below in place of {at}{dots}"
+        if code
+        else f"At {at}: {aside[:1].lower()}{aside[1:]}"
+    )
     return {
         "do": f"{do}{_aside(aside) if code else ''}.",
         "command": "" if place else inspect,
