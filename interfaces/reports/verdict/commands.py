@@ -112,7 +112,8 @@ def action_lines(
         # The fix of a row is about its message; what else leads to the finding may be otherwise.
         if checked and whole:
             yield Line(RAN, 2, mark="Worked if: ")
-        yield from action_lines(whole[:1], "If it is still there: ", checked=False, where=where)
+        more = "If it is still there: " if checked else "Then: "
+        yield from action_lines(whole[:1], more, checked=False, where=where)
         if checked and own and not whole and own[0].get("verify"):
             check = first_sentence(in_words(own[0]["verify"]))
             yield Line(brief(check, CHECK), 2, mark="Worked if: ")
