@@ -193,7 +193,7 @@ def test_a_sum_that_is_kept_in_eight_bits_is_told_from_one_with_other_noise(eigh
     joint = Joint("sum", ("sum", "out", 0), terms, (1.0, 1.0), ())
     runs = [Tensors(one=one, two=two, sum=each) for each in (whole, low, target)]
     found = joints_tried.checked(joint, runs)
-    assert found.ratio > 3
+    assert found is not None and found.ratio > 3
     trials = joints_tried.tried(found, [found], runs, 3.0, None)
     rounded = [each.r_ratio for each in trials if each.hypothesis.cause == "precision-ordering"]
     assert (min(rounded) < 1.8) is eight
