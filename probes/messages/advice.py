@@ -10,7 +10,7 @@ MAX_ADVICE = 300
 _LONGEST = 20_000
 _MOST_SENTENCES = 2
 # A full stop inside a name (`model.eval()`, `1.15`) ends no sentence.
-_ENDS = re.compile(r"(?<=[.!?])\s+|\n+|;\s+|\s+-\s+")
+_ENDS = re.compile(r"(?<=[.!?])\s|\n|;\s|\s-\s")
 _TELLS = re.compile(
     r"\b(?:please|try (?:to|with|using|setting|running|passing|adding|again with)"
     r"|make sure|consider (?:using|setting|passing|adding)"

@@ -22,8 +22,6 @@ OTHER_SERVICE = "other_service"
 USER = "user"
 _PYTHON = "python"
 _PACKAGES = re.compile(r"(?:site|dist)-packages>?/(.+)\Z")
-_SHORTENED = re.compile(r"(?:\A|/)(?:\.{3}|…)/(.+/[^/]+)\Z")
-"""A path of which whoever asks has left out the beginning."""
 _STANDARD = re.compile(r"/python3\.\d+/|/Python3\d+/[Ll]ib/|\A<(?:frozen |stdlib>)")
 _ADDRESS = re.compile(r"(?:\w{1,20}://(?:[^\s/@'\"]{1,100}@)?|\bhost='?)([A-Za-z0-9_.-]{1,250})")
 _TRACKER = re.compile(r"/[^\s'\"]{0,200}/(?:issues|discussions)\b")  # where to report
@@ -178,19 +176,19 @@ class Origins:
     def _place(self, file: str) -> tuple[str, str]:
         """The owner of a source file, and its path in short."""
         path = file.replace("\\", "/")
-        inside = _PACKAGES.search(path)
-        if inside:
-            module = inside[1].removesuffix(".py").replace("/", ".")
-            return self._of_module(module) or module.partition(".")[0].lower(), inside[1]
+        packed = _PACKAGES.search(path)
+        if packed:
+            module = packed[1].removesuffix(".py").replace("/", ".")
+            return self._of_module(module) or module.partition(".")[0].lower(), packed[1]
         for folder, name in self._folders:
             if folder in path:
                 return name, path[path.rindex(folder) + 1 :]
-        shortened = _SHORTENED.search(path)
-        if shortened:
-            module = shortened[1].removesuffix(".py").replace("/", ".")
+        inside = _left(path)
+        if "/" in inside:
+            module = inside.removesuffix(".py").replace("/", ".")
             package = module.partition(".")[0].lower() if module.count(".") > 1 else ""
             if owner := self._of_module(module) or package:  # a folder of one's own is not as deep
-                return owner, shortened[1]
+                return owner, inside
         if _STANDARD.search(path):
             return _PYTHON, path.rpartition("/")[2]
         return USER, path.rpartition("/")[2]
@@ -314,6 +312,15 @@ def _pairs(each: _Signs, kind: str) -> list[tuple[str, str]]:
 
 def _by_text(each: _Signs, kind: str) -> dict[str, str]:
     return dict(_pairs(each, kind))
+
+
+def _left(path: str) -> str:
+    """What is left of a path of which whoever asks has left out the beginning: ``.../a/b.py``."""
+    for dots in ("/.../", "/…/"):
+        _, found, inside = f"/{path}".rpartition(dots)
+        if found:
+            return inside
+    return ""
 
 
 def _at(short: str, frame: Frame) -> str:
