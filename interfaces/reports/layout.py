@@ -33,6 +33,7 @@ _CODE = lazy(
     r"^(?:with|from|import|for|if) |^[\w., ]+ = |^[\w.]+\(|[,(]\s*\w+="
     r"|^while .*: \w+\.|^\w+\[.*\] = |^\w+\[.* : .*\]$|^[a-z]+\.[a-z_]+$"
 )
+_PIECES = lazy(" +|[^ ]+")
 _SHELL = lazy(r"(?:python3?|pip|diagnose|curl|env|grep) |for \w+ in [^:]*; do ")
 STRING = lazy(r"'[^']{0,500}'|\"[^\"]{0,500}\"")
 _SETTING = lazy(r"\"?[a-z_]+\"?: ")
@@ -159,16 +160,20 @@ def _filled(text: str, width: int, start: str, rest: str) -> list[str]:
     """The text in lines, without breaking words. (`textwrap.wrap` takes longer to import than this
     module to run.)"""
     lines: list[str] = []
-    words = [*filter(None, text.expandtabs().replace(" ", "\0 \0").split("\0"))][::-1]
+    text = text.expandtabs()
+    if "  " in text or text != text.strip(" "):
+        words = _PIECES.findall(text)[::-1]
+    else:  # nearly always, and without an expression
+        words = text.replace(" ", "\0 \0").split("\0")[::-1]
     while words:
-        while lines and words and words[-1] == " ":
+        if lines and not words[-1].strip():
             words.pop()
         parts = [rest if lines else start]
         used = len(parts[0])
         while words and (len(parts) == 1 or used + len(words[-1]) <= width):
             used += len(words[-1])
             parts.append(words.pop())
-        while parts and not parts[-1].strip():
+        if not parts[-1].strip():
             parts.pop()
         if len(parts) > 1:
             lines.append("".join(parts))

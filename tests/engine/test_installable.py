@@ -40,11 +40,13 @@ def wanted(command: str) -> dict[str, str]:
     words = [w for w in shlex.split(command) if not w.startswith("-")]
     words = words[words.index("install") + 1 :]
     found = {}
-    for word in words:
+    for word in (w.partition("[")[0] + w.partition("]")[2] for w in words):  # without extras
         name = word
-        for sign in "<>=!~[":
+        for sign in "<>=!~":
             name = name.partition(sign)[0]
-        found[name.lower()] = word[len(name) :]
+        found[name.lower()] = (
+            word[len(name) :].partition("]")[2] if "[" in word else word[len(name) :]
+        )
     return found
 
 

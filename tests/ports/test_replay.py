@@ -23,7 +23,7 @@ from modelmedic.interfaces.cli.main import main
 pytestmark = pytest.mark.heavy
 
 SAMPLE = (
-    ("rope-theta-tenfold", "llama", 0), ("rope-theta-tenfold", "mistral", 1),
+    ("rope-theta-tenfold", "llama", 0), ("rope-theta-tenfold", "mistral", 0),
     ("attention-softcap-dropped", "gemma2", 0), ("qk-norm-dropped", "qwen3", 2),
     ("residual-multiplier-missing", "granite", 0), ("experts-reversed", "mixtral", 0),
     ("sinks-dropped", "gpt-oss", 1), ("tied-head", "qwen2", 2), ("heads-o-rotated", "olmo2", 0),
