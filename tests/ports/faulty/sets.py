@@ -20,6 +20,7 @@ SETS = {
                "eighth_experts", "eighth_rotary"),
     "ninth": ("ninth", "ninth_attention", "ninth_block", "ninth_cache", "ninth_ends",
               "ninth_experts", "ninth_rotary"),
+    "tenth": ("tenth", "tenth_block", "tenth_rotary", "tenth_weights"),
 }  # fmt: skip
 
 
