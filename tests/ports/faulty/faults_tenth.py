@@ -9,11 +9,14 @@ from torch.nn import functional
 
 from .breaking import has, mask, width
 from .eighth_making import in_prompt, with_groups, with_mask
+from .fifth_making import of_cache
+from .ninth_making import eight_bits
 from .port import Port
 from .seventh_making import blank, has_windows, hiding, of_whole_cache
 from .tenth_making import (
     CACHE,
     GEMMA,
+    LOW,
     MASK,
     SCALE,
     SINKS,
@@ -131,3 +134,9 @@ def bucket_slots_seen(port: Port) -> bool | None:
         return slots[0], slots[1], functional.pad(seen, (0, behind))
 
     return of_whole_cache(port, change)
+
+
+@tenth("cache-in-eight-bits", LOW, "self_attn", everywhere=True)
+def cache_in_eight_bits(port: Port) -> bool | None:
+    """Keys and values are cast to numbers of eight bits, without scales, to be kept."""
+    return bool(of_cache(port, lambda key, value: (eight_bits(key), eight_bits(value))))

@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from .breaking import heads, rope_of, wrap_table
-from .fifth_making import of_frequencies, share, to_halves, to_pairs
+from .fifth_making import share, to_halves, to_pairs
 from .port import Port
 from .tenth_making import LAYOUT, PAIRS, every, of_family, padded, tenth
 
@@ -65,11 +65,4 @@ def positions_behind_bucket(port: Port) -> bool | None:
         return places - prompt["length"] + padded(prompt["length"])
 
     wrap_table(port, positions)
-    return None
-
-
-@tenth("frequencies-in-model-dtype", "rope-frequencies-rounded", "rotary_emb", everywhere=True)
-def frequencies_in_model_dtype(port: Port) -> bool | None:
-    """Moving the model to BF16 rounds the frequencies, which are a buffer."""
-    of_frequencies(port, lambda values: values.bfloat16().float())
     return None

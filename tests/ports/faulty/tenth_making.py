@@ -14,6 +14,7 @@ from .sixth_making import Break, Causes
 LAYOUT, ORDER, PAIRS = "weight-layout-mismatch", "shard-order-wrong", "rope-layout-wrong"
 CACHE, MASK, WINDOW = "kv-cache-wrong", "wrong-masking", "attention-window-wrong"
 QK_NORM, SCALE, SINKS = "qk-norm-wrong", "attention-scale-wrong", "attention-sinks-wrong"
+LOW = "precision-ordering"
 DOWN = "mlp.(down_proj|c_proj|dense_4h_to_h)"
 DOWN_NAME = r"mlp\.(down_proj|c_proj|dense_4h_to_h)\.weight"
 GEMMA = ("gemma2", "gemma3_text")
