@@ -84,7 +84,7 @@ def gate_up_cut_after_fusing(port: Port) -> bool | None:
 @tenth(
     "output-projection-transposed",
     "weights-untransposed",
-    "(self_attn.o_proj|attention.dense)",
+    "self_attn.(o_proj|dense)",
     everywhere=True,
 )
 def output_projection_transposed(port: Port) -> bool | None:
