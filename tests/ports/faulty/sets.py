@@ -20,6 +20,7 @@ SETS = {
                "eighth_experts", "eighth_rotary"),
     "ninth": ("ninth", "ninth_attention", "ninth_block", "ninth_cache", "ninth_ends",
               "ninth_experts", "ninth_rotary"),
+    "eleventh": ("eleventh", "eleventh_experts", "eleventh_rotary", "eleventh_weights"),
 }  # fmt: skip
 
 
