@@ -10,7 +10,7 @@ from .eighth_making import in_prompt, with_groups, with_mask, with_scaling
 from .eleventh_making import CACHE, MASK, eleventh
 from .fifth_making import rewrite
 from .port import Port
-from .seventh_making import has_windows, of_whole_cache
+from .seventh_making import has_windows, of_attention, of_whole_cache, scores_of, values_of
 
 
 def _longer(x: Tensor, count: int, axis: int) -> Tensor:
@@ -94,7 +94,7 @@ def _(port: Port) -> bool | None:
     return with_groups(port, lambda heads, groups, prompt: torch.arange(heads) % groups)
 
 
-@eleventh("cache-overwrites-last-prompt", CACHE, "self_attn", everywhere=True)
+@eleventh("cache-overwrites-last-prompt", (CACHE, MASK), "self_attn", everywhere=True)
 def _(port: Port) -> bool | None:
     """The first decoded token is written to slot length - 1, over the last token of the prompt;
     later ones follow behind it."""
@@ -161,3 +161,20 @@ def _(port: Port) -> bool | None:
 
     rewrite(port, r"self_attn\.(q_norm|k_norm)\Z", make)
     return None
+
+
+@eleventh("probabilities-in-eight-bits", "precision-ordering", "self_attn", everywhere=True)
+def _(port: Port) -> bool | None:
+    """The attention kernel rounds what the softmax gives to FP8 before it is multiplied by the
+    values, as its other version does, which is for values of eight bits."""
+    if port.config.model_type in ("gemma2", "gpt_oss"):
+        return False
+
+    def attend(
+        module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scaling: float
+    ) -> Tensor:
+        shares = scores_of(query, key, mask, scaling).softmax(-1)
+        rounded: Tensor = shares.to(torch.float8_e4m3fn).to(value.dtype)
+        return rounded @ values_of(query, value)
+
+    return of_attention(port, attend)

@@ -85,13 +85,6 @@ def _(port: Port) -> bool | None:
     return None
 
 
-@eleventh("frequencies-in-bf16", "rope-frequencies-rounded", "rotary_emb", everywhere=True)
-def _(port: Port) -> bool | None:
-    """The whole model is cast to BF16 with its buffers, the inverse frequencies among them."""
-    of_frequencies(port, lambda frequencies: frequencies.bfloat16().float())
-    return None
-
-
 @alien("expert-capacity", "mlp")
 def _(port: Port) -> bool | None:
     """Each expert takes as many tokens as it would have if all had equally many; what comes later

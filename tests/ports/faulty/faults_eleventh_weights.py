@@ -87,7 +87,7 @@ def _(port: Port) -> bool | None:
     return bool(port.scale_rows(r"self_attn\.k_proj\.weight", change))
 
 
-@eleventh("o-heads-dealt", "head-order-wrong", "self_attn.o_proj")
+@eleventh("o-heads-dealt", ("head-order-wrong", ORDER), "self_attn.o_proj")
 def _(port: Port) -> bool | None:
     """The output projection is reordered for heads that are dealt one from each group in turn;
     queries stay in their order."""
@@ -128,7 +128,8 @@ def _(port: Port) -> bool | None:
             x = layer.input_layernorm(hidden_states)
             middle: Tensor = hidden_states + first(layer.self_attn(hidden_states=x, **kwargs))
             made: Tensor = first(layer.mlp(layer.post_attention_layernorm(middle)))
-            return middle + made * factor
+            found: Tensor = middle + made * factor
+            return found
 
         return forward
 
