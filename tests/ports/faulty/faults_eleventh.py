@@ -1,5 +1,6 @@
 """Attention, caches and masks of the eleventh set."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from .breaking import has, width
 from .eighth_making import in_prompt, with_groups, with_mask, with_scaling
 from .eleventh_making import CACHE, MASK, eleventh
 from .fifth_making import rewrite
+from .ninth_making import eight_bits
 from .port import Port
 from .seventh_making import has_windows, of_attention, of_whole_cache, scores_of, values_of
 
@@ -78,13 +80,22 @@ def _(port: Port) -> bool | None:
     return of_whole_cache(port, change)
 
 
-@eleventh("sinks-of-first-rank", "attention-sinks-wrong", "self_attn")
+@eleventh("decode-without-sinks", "attention-sinks-wrong", "self_attn", everywhere=True)
 def _(port: Port) -> bool | None:
-    """Sinks are not sharded: each of two ranks takes as many as it has heads from the start of the
-    whole vector."""
-    return bool(
-        port.scale_rows(r"self_attn\.sinks", lambda sinks: sinks[: len(sinks) // 2].repeat(2))
-    )
+    """The kernel of prompts was given sinks, and that of decoded tokens has no place for them."""
+    if port.config.model_type != "gpt_oss":
+        return False
+
+    def around(original: Any) -> Any:
+        def attend(module: Any, query: Tensor, key: Tensor, *rest: Any, **kwargs: Any) -> Any:
+            sinks = module.sinks if in_prompt(query, key) else torch.full_like(module.sinks, -1e4)
+            groups = module.num_key_value_groups
+            kernel = SimpleNamespace(sinks=sinks, num_key_value_groups=groups, training=False)
+            return original(kernel, query, key, *rest, **kwargs)
+
+        return attend
+
+    return bool(port.wrap("eager_attention_forward", around))
 
 
 @eleventh("kv-heads-tiled", "gqa-grouping-wrong", "self_attn", everywhere=True)
@@ -165,8 +176,8 @@ def _(port: Port) -> bool | None:
 
 @eleventh("probabilities-in-eight-bits", "precision-ordering", "self_attn", everywhere=True)
 def _(port: Port) -> bool | None:
-    """The attention kernel rounds what the softmax gives to FP8 before it is multiplied by the
-    values, as its other version does, which is for values of eight bits."""
+    """The attention kernel takes its path for eight bits: what the softmax gives and the values are
+    both rounded to FP8 before they are multiplied."""
     if port.config.model_type in ("gemma2", "gpt_oss"):
         return False
 
@@ -174,7 +185,7 @@ def _(port: Port) -> bool | None:
         module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scaling: float
     ) -> Tensor:
         shares = scores_of(query, key, mask, scaling).softmax(-1)
-        rounded: Tensor = shares.to(torch.float8_e4m3fn).to(value.dtype)
-        return rounded @ values_of(query, value)
+        found: Tensor = eight_bits(shares).to(value.dtype) @ eight_bits(values_of(query, value))
+        return found
 
     return of_attention(port, attend)
