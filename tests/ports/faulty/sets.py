@@ -21,6 +21,7 @@ SETS = {
     "ninth": ("ninth", "ninth_attention", "ninth_block", "ninth_cache", "ninth_ends",
               "ninth_experts", "ninth_rotary"),
     "tenth": ("tenth", "tenth_block", "tenth_rotary", "tenth_weights"),
+    "eleventh": ("eleventh", "eleventh_experts", "eleventh_rotary", "eleventh_weights"),
 }  # fmt: skip
 
 
