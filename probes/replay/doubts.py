@@ -11,7 +11,9 @@ from .modules import EXPLAINS, Trial
 ROUNDING = 1.3
 """R up to which nothing but rounding is left, where sound modules have one: those of 113 firm and
 right causes were 1.2 at the most, but for two whose rounding is larger by their nature."""
-SAYS = "a value was looked for, and the best one leaves more than rounding: it may be something near"
+SAYS = (
+    "a value was looked for, and the best one leaves more than rounding: it may be something near"
+)
 
 
 def usual(ratios: Iterable[float]) -> float:
@@ -30,7 +32,7 @@ def with_doubt(trials: tuple[Trial, ...], sound: float) -> tuple[Trial, ...]:
     if not _chooses(best.hypothesis):
         return trials
     near = Hypothesis("something-near", "computed-otherwise", best.hypothesis.families, SAYS,
-                      {}, {}, (), {"value": ()})  # fmt: skip
+                      {}, {}, (), {})  # fmt: skip
     return (trials[0], best._replace(hypothesis=near, says=SAYS), *trials[1:])
 
 

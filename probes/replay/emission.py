@@ -113,7 +113,9 @@ def is_other_name(trial: Trial, better: Trial) -> bool:
             continue
         if {trial.hypothesis.id, better.hypothesis.id} & set(same.apart):
             continue
-        if same.only and not (better.limited or _of_decoding(better)):
+        one_phase = trial.limited or bool(trial.hypothesis.find)
+        if same.only and not (better.limited or WHERE[same.only] in better.says
+                              or (one_phase and _of_decoding(better))):  # fmt: skip
             continue
         if alike(trial, better):
             return True
@@ -121,8 +123,8 @@ def is_other_name(trial: Trial, better: Trial) -> bool:
 
 
 def _of_decoding(trial: Trial) -> bool:
-    """Whether a trial is about decoding: by what it says, or by its nature."""
-    return bool(WHERE["decode"] in trial.says or trial.hypothesis.conditions.get("decoding"))
+    """Whether a trial is about decoding by its nature."""
+    return bool(trial.hypothesis.conditions.get("decoding"))
 
 
 def rival_of(trial: Trial, trials: Sequence[Trial], plain: float) -> Trial | None:

@@ -241,7 +241,8 @@ def _moe(config: Config, raw: Raw) -> Iterator[Reading]:
     count = next((config[key] for key in ("num_experts_per_tok", "moe_topk", "top_k")
                   if config.get(key)), 2)  # fmt: skip
     spec = {
-        "act": _act(config), "top_k": int(count), "gated": True, "hidden": config.get("hidden_size"),
+        "act": _act(config), "top_k": int(count), "gated": True,
+        "hidden": config.get("hidden_size"),
         "routed_scale": config.get("routed_scaling_factor"), "groups": config.get("n_group"),
         "groups_kept": config.get("topk_group"),
     }  # fmt: skip

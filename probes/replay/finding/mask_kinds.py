@@ -58,7 +58,8 @@ def _of_fixed_keys(mask: Mask) -> bool:
     for padding, and what is padding itself may see whatever it likes."""
     if (mask.seen & ~mask.right).any() or not len(mask.rows):
         return False
-    places = np.arange(mask.rows[0], mask.rows[-1] + 1)
+    first = mask.start if _decoded(mask) and mask.start is not None else 0
+    places = np.arange(first, mask.rows[-1] + 1)
     matches, queries = 0, 0
     for seen, right in zip(mask.seen[:, places], mask.right[:, places], strict=True):
         lost = right & ~seen
@@ -72,7 +73,9 @@ def _of_fixed_keys(mask: Mask) -> bool:
 def _of_chunks(mask: Mask) -> bool:
     """Whether the queries of each chunk of the prompt lose the same keys, some of those before the
     chunk: a cache may not have had them any more. Chunks that see themselves alone are a mask."""
-    if mask.joined or _decoded(mask) or _of_fixed_keys(mask) or (mask.seen & ~mask.right).any():
+    if mask.joined or _decoded(mask) or (mask.seen & ~mask.right).any():
+        return False
+    if _of_fixed_keys(mask) or _of_window(mask) or _of_some_rows(mask) is not None:
         return False
     end = mask.start if mask.start is not None else mask.seen.shape[1]
     lost = (mask.right & ~mask.seen)[:, :end]

@@ -141,10 +141,10 @@ def _one_shard(one: Given) -> Found:
         lost = np.flatnonzero(np.diag(found[1]) == 0)
         there = np.ones(count, int)
         there[lost] = 0
-        if len(lost) and 2 * len(lost) <= count and lost[-1] - lost[0] == len(lost) - 1:
-            if (found[1] == np.diag(there)).all():
-                some = ", ".join(map(str, lost))
-                yield _moved(one, found[0].key, found[1]), f"{some} of {count}, from 0 on"
+        few = len(lost) and 2 * len(lost) <= count and lost[-1] - lost[0] == len(lost) - 1
+        if few and (found[1] == np.diag(there)).all():
+            some = ", ".join(map(str, lost))
+            yield _moved(one, found[0].key, found[1]), f"{some} of {count}, from 0 on"
         return
 
 

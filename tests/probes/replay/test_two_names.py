@@ -58,8 +58,8 @@ def noisy(made):
 EACH = np.arange(64)
 LOST = [(EACH >= 56, True), (EACH >= 32, True), (EACH < 16, True), (EACH // 16 == 1, True),
         (EACH >= 16, False), (EACH // 16 % 2 == 1, False)]  # fmt: skip
-"""Rows that are zero, and whether they may never have been filled: half of them at the most, side by
-side."""
+"""Rows that are zero, and whether they may never have been filled: half of them at the most, side
+by side."""
 
 
 @pytest.mark.parametrize(("lost", "both"), LOST)
