@@ -200,6 +200,8 @@ def _of_norm(kinds: set[str], parts: tuple[bool, bool] = (True, True)) -> Finder
             return
         if any(each.kind != "right" and not may for each, may in zip(found, parts, strict=True)):
             return
+        if found[0].kind == "lost" and not found[0].values.any():
+            return  # no shard, but all of it
         weight, bias = found
         changed = {"own.weight": weight.values}
         if "own.bias" in one.reading.weights or bias.values.any():

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from .breaking import heads, width
-from .faults_third_rest import MIXED, block, by
+from .faults_third_rest import block, by
 from .port import Port, fault
 from .sixth_making import Break, Causes, edit, of_logits, without_half
 
@@ -45,11 +45,6 @@ def half(ending: str, axis: int = 0) -> Break:
 def scaled(ending: str, factor: float) -> Break:
     """The scale of a quantised weight is not applied, or is that of another one."""
     return lambda port: edit(port, rf"{ending}\.weight", lambda w: w * factor)
-
-
-def dense(break_it: Break) -> Break:
-    """Not in models of experts, whose MLP has parts of the same names."""
-    return lambda port: False if port.config.model_type in MIXED else break_it(port)
 
 
 for _name, _ending, _factor, _part in (
