@@ -54,7 +54,6 @@ for _name, _ending, _factor, _part in (
     ("gate-unscaled", r"mlp\.gate_proj", 2.3, "mlp(.gate_proj)?"),
     ("up-unscaled", r"mlp\.up_proj", 0.4, "mlp(.up_proj)?"),
     ("shared-down-unscaled", r"mlp\.shared_expert\.down_proj", 1.7, "mlp"),
-    ("router-unscaled", r"mlp\.(gate|router)", 2.5, "mlp(.(gate|router))?"),
 ):
     alike(_name, FACTOR, _part)(scaled(_ending, _factor))
 
