@@ -11,6 +11,8 @@ from .modules import EXPLAINS, Trial
 ROUNDING = 1.3
 """R up to which nothing but rounding is left, where sound modules have one: those of 113 firm and
 right causes were 1.2 at the most, but for two whose rounding is larger by their nature."""
+LITTLE, ROUNDING_OF_LITTLE = 10.0, 1.15
+"""R of a module up to which little is wrong, and up to what a value that was looked for may leave."""
 SAYS = (
     "a value was looked for, and the best one leaves more than rounding: it may be something near"
 )
@@ -23,11 +25,12 @@ def usual(ratios: Iterable[float]) -> float:
     return max(1.0, statistics.median(known)) if known else 1.0
 
 
-def with_doubt(trials: tuple[Trial, ...], sound: float) -> tuple[Trial, ...]:
+def with_doubt(trials: tuple[Trial, ...], sound: float, plain: float) -> tuple[Trial, ...]:
     """Trials of which the best one is not sure, if it could choose its numbers and yet leaves more
-    than ``ROUNDING``: any smooth change has a value that comes near to it."""
+    than ``ROUNDING`` of what is wrong (``plain``): any smooth change has a value that comes near."""
+    limit = sound * (ROUNDING if plain > LITTLE * sound else ROUNDING_OF_LITTLE)
     best = min(trials, key=lambda trial: trial.r_ratio, default=None)
-    if best is None or not ROUNDING * sound < best.r_ratio < EXPLAINS:
+    if best is None or not limit < best.r_ratio < EXPLAINS:
         return trials
     if not _chooses(best.hypothesis):
         return trials

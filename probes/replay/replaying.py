@@ -315,7 +315,7 @@ def replay(
             wrong = {found[each].name for each, _, _ in failing}
             if whole is not None and given.differs_around(whole, module.name, wrong):
                 trials = with_doubt(trials)
-            trials = doubts.with_doubt(trials, sound)
+            trials = doubts.with_doubt(trials, sound, found[at].r_ratio)
             found[at] = found[at]._replace(trials=trials)
             step(1)
     found.extend(given.joined())
