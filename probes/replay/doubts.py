@@ -12,7 +12,7 @@ ROUNDING = 1.3
 """R up to which nothing but rounding is left, where sound modules have one: those of 113 firm and
 right causes were 1.2 at the most, but for two whose rounding is larger by their nature."""
 LITTLE, ROUNDING_OF_LITTLE = 10.0, 1.15
-"""R of a module up to which little is wrong, and up to what a value that was looked for may leave."""
+"""R of a module up to which little is wrong, and what a looked-for value may leave of that."""
 SAYS = (
     "a value was looked for, and the best one leaves more than rounding: it may be something near"
 )
@@ -27,7 +27,7 @@ def usual(ratios: Iterable[float]) -> float:
 
 def with_doubt(trials: tuple[Trial, ...], sound: float, plain: float) -> tuple[Trial, ...]:
     """Trials of which the best one is not sure, if it could choose its numbers and yet leaves more
-    than ``ROUNDING`` of what is wrong (``plain``): any smooth change has a value that comes near."""
+    than ``ROUNDING`` of R of the module (``plain``): any smooth change has a value that is near."""
     limit = sound * (ROUNDING if plain > LITTLE * sound else ROUNDING_OF_LITTLE)
     best = min(trials, key=lambda trial: trial.r_ratio, default=None)
     if best is None or not limit < best.r_ratio < EXPLAINS:
