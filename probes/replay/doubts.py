@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable
 
 from .hypotheses import Hypothesis
 from .modules import EXPLAINS, Trial
 
-ROUNDING = 1.3
-"""R up to which nothing but rounding is left, where sound modules have one: those of 113 firm and
-right causes were 1.2 at the most, but for two whose rounding is larger by their nature."""
-LITTLE, ROUNDING_OF_LITTLE = 10.0, 1.15
-"""R of a module up to which little is wrong, and what a looked-for value may leave of that."""
+LEFT = 0.005
+"""Share of what is wrong, in squares, that a value that was looked for may leave. A change of another
+kind that it comes near to leaves more; 113 firm and right causes left less, but for two."""
+ROUNDING = 1.15
+"""R that any explanation may leave, where sound modules have one."""
 SAYS = (
     "a value was looked for, and the best one leaves more than rounding: it may be something near"
 )
@@ -27,8 +28,9 @@ def usual(ratios: Iterable[float]) -> float:
 
 def with_doubt(trials: tuple[Trial, ...], sound: float, plain: float) -> tuple[Trial, ...]:
     """Trials of which the best one is not sure, if it could choose its numbers and yet leaves more
-    than ``ROUNDING`` of R of the module (``plain``): any smooth change has a value that is near."""
-    limit = sound * (ROUNDING if plain > LITTLE * sound else ROUNDING_OF_LITTLE)
+    than rounding and a little of what is wrong (R of the module is ``plain``): any smooth change has
+    a value that comes near to it."""
+    limit = max(ROUNDING * sound, math.sqrt(sound * sound + LEFT * plain * plain))
     best = min(trials, key=lambda trial: trial.r_ratio, default=None)
     if best is None or not limit < best.r_ratio < EXPLAINS:
         return trials
