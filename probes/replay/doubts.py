@@ -10,8 +10,8 @@ from .hypotheses import Hypothesis
 from .modules import EXPLAINS, Trial
 
 LEFT = 0.005
-"""Share of what is wrong, in squares, that a value that was looked for may leave. A change of another
-kind that it comes near to leaves more; 113 firm and right causes left less, but for two."""
+"""Share of what is wrong, in squares, that a value that was looked for may leave. A change of
+another kind that it comes near to leaves more; those of 113 firm and right causes left less."""
 ROUNDING = 1.15
 """R that any explanation may leave, where sound modules have one."""
 SAYS = (
@@ -28,8 +28,8 @@ def usual(ratios: Iterable[float]) -> float:
 
 def with_doubt(trials: tuple[Trial, ...], sound: float, plain: float) -> tuple[Trial, ...]:
     """Trials of which the best one is not sure, if it could choose its numbers and yet leaves more
-    than rounding and a little of what is wrong (R of the module is ``plain``): any smooth change has
-    a value that comes near to it."""
+    than rounding and a little of what is wrong (R of the module is ``plain``): any smooth change
+    has a value that comes near to it."""
     limit = max(ROUNDING * sound, math.sqrt(sound * sound + LEFT * plain * plain))
     best = min(trials, key=lambda trial: trial.r_ratio, default=None)
     if best is None or not limit < best.r_ratio < EXPLAINS:
