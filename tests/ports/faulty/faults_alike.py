@@ -170,7 +170,7 @@ def _(port: Port) -> bool | None:
 def _(port: Port) -> bool | None:
     """Attention is added in the channels of the first rank only."""
 
-    def forward(layer, x, attention):  # type: ignore[no-untyped-def]
+    def forward(layer, x, attention):
         x = x + without_half(attention(layer.input_layernorm(x)), 2) * by(port)
         return x + layer.mlp(layer.post_attention_layernorm(x)) * by(port)
 
@@ -181,7 +181,7 @@ def _(port: Port) -> bool | None:
 def _(port: Port) -> bool | None:
     """The MLP's sum takes what came into the layer as well."""
 
-    def forward(layer, x, attention):  # type: ignore[no-untyped-def]
+    def forward(layer, x, attention):
         y = x + attention(layer.input_layernorm(x)) * by(port)
         return x + y + layer.mlp(layer.post_attention_layernorm(y)) * by(port)
 
@@ -202,12 +202,13 @@ def _(port: Port) -> bool | None:
     if not is_rms(port):
         return False
 
-    def make(norm):  # type: ignore[no-untyped-def]
+    def make(norm):
         def forward(x: Tensor) -> Tensor:
             low = x.dtype
             x = x.float()
             x = x * torch.rsqrt(x.pow(2).sum(-1, keepdim=True) / 128 + norm.variance_epsilon)
-            return norm.weight * x.to(low)
+            found: Tensor = norm.weight * x.to(low)
+            return found
 
         return forward
 
