@@ -13,7 +13,6 @@ from ..shared import np
 from ..tensors.naming import Name
 from ..tensors.stored import Stored
 from . import doubts, joints_tried
-from .around_parts import differs, with_doubt
 from .beside import LAYER, Beside, ending, others, siblings
 from .captures import Run
 from .checkpoint import Checkpoint
@@ -248,7 +247,7 @@ class Replay:
         if not all(_PROJECTION.search(name) for name in (part, *inside)):
             return False
         names = {name.rpartition(".")[0] for name in self._weights.names(whole.name)}
-        return differs(whole, sorted(names), self._runs[2], FAILS)
+        return doubts.differs(whole, sorted(names), self._runs[2], FAILS)
 
     def joined(self) -> Iterator[Replayed]:
         """How modules are joined, and under which hypotheses where that fails."""
@@ -314,7 +313,7 @@ def replay(
             whole = wholes.get(module.name.rpartition(".")[0])
             wrong = {found[each].name for each, _, _ in failing}
             if whole is not None and given.differs_around(whole, module.name, wrong):
-                trials = with_doubt(trials)
+                trials = doubts.of_bias(trials)
             trials = doubts.with_doubt(trials, sound, found[at].r_ratio)
             found[at] = found[at]._replace(trials=trials)
             step(1)
