@@ -113,22 +113,39 @@ def is_other_name(trial: Trial, better: Trial) -> bool:
             continue
         if {trial.hypothesis.id, better.hypothesis.id} & set(same.apart):
             continue
-        if same.only and not (better.limited or WHERE[same.only] in better.says):
+        one_phase = trial.limited or bool(trial.hypothesis.find)
+        if same.only and not (better.limited or WHERE[same.only] in better.says
+                              or (one_phase and _of_decoding(better))):  # fmt: skip
             continue
         if alike(trial, better):
             return True
     return False
 
 
+def _of_decoding(trial: Trial) -> bool:
+    """Whether a trial is about decoding by its nature."""
+    return bool(trial.hypothesis.conditions.get("decoding"))
+
+
 def rival_of(trial: Trial, trials: Sequence[Trial], plain: float) -> Trial | None:
     """The best trial of another cause. One that may choose a value freely is no rival of one that
     has none to choose, unless there is little to explain (``plain``); and one that needs to be
-    limited to a phase none of one that needs not."""
+    limited to a phase none of one that needs not. One that gives the same output is a rival in any
+    case: nothing that was captured tells the two apart."""
     little = plain < CLEAR
     return next((other for other in trials if other.hypothesis.cause != trial.hypothesis.cause
-                 and (little or trial.hypothesis.free or not other.hypothesis.free)
                  and not is_other_name(other, trial)
-                 and (trial.limited or not other.limited)), None)  # fmt: skip
+                 and (_same(trial, other)
+                      or ((little or trial.hypothesis.free or not other.hypothesis.free)
+                          and (trial.limited or not other.limited)))), None)  # fmt: skip
+
+
+def _same(trial: Trial, other: Trial) -> bool:
+    """Whether another trial explains a module by the same output, without a value that it could
+    choose for that, and of all that fails there."""
+    whole = not other.limited or other.says.endswith(tuple(WHERE.values()))
+    return (whole and not other.hypothesis.fit and max(trial.r_ratio, other.r_ratio) < EXPLAINS
+            and alike(trial, other))  # fmt: skip
 
 
 def around(one: Replayed, found: Sequence[Replayed]) -> bool:

@@ -12,8 +12,7 @@ from ..progress import UNWATCHED, Progress
 from ..shared import np
 from ..tensors.naming import Name
 from ..tensors.stored import Stored
-from . import joints_tried
-from .around_parts import differs, with_doubt
+from . import doubts, joints_tried
 from .beside import LAYER, Beside, ending, others, siblings
 from .captures import Run
 from .checkpoint import Checkpoint
@@ -42,6 +41,10 @@ the rounded sums of eight ranks."""
 MAX_TRIED = 6
 HEADS = ("lm_head", "embed_out")
 _PROJECTION = re.compile(r"([qkv]_proj|w[qkv])\Z", re.ASCII)
+_COLUMNS = re.compile(r"[qkv]_proj|w[qkv]\Z|.*qkv|query_key_value", re.ASCII)
+_WIDENS = re.compile(r"gate|up_|w1\Z|w3\Z|w13\Z|c_fc|fc1|dense_h_to_4h", re.ASCII)
+"""Projections of which each rank has some of the outputs, and all of the input."""
+_NO_WEIGHT_OF_OWN = re.compile(r"norm|act|experts", re.ASCII)
 INPUT = " (input)"
 """Behind the name of a module, for what it is given."""
 
@@ -169,7 +172,8 @@ class Replay:
     def _tags(self, name: str, reading: Reading) -> dict[str, Any]:
         """What the name of a module tells of the order of its rows and columns."""
         last = name.rpartition(".")[2]
-        found: dict[str, Any] = {"is_head": last in HEADS}
+        found: dict[str, Any] = {"is_head": last in HEADS, "parts_seen": self._sees_parts(name)}
+        found["gate_seen"] = found["parts_seen"] and reading.family == "mlp"
         if reading.family == "norm":
             found["width"] = reading.weights["own.weight"].size
             found["is_qk"] = bool(re.match(r"[qk]_", last))
@@ -184,6 +188,7 @@ class Replay:
         attends = bool(re.search(r"attn|attention", name))
         found["is_fused"] = bool(re.search(r"qkv|query_key_value", last)) and attends
         found["is_plain"] = not (attends or found["is_router"] or found["is_head"])
+        found["is_column"] = bool((_COLUMNS if attends else _WIDENS).match(last))
         found["is_gate_up"] = found["is_plain"] and bool(re.search(r"gate_up|up_gate", last))
         if attends and not found["is_fused"]:
             found["head_dim"] = head_width(config)
@@ -193,6 +198,12 @@ class Replay:
         elif found["is_fused"]:
             found["fused_dim"] = head_width(config)
         return found
+
+    def _sees_parts(self, name: str) -> bool:
+        """Whether projections inside a module were captured, too: what their weights lack shows
+        there first, and so is not what the module lacks."""
+        inside = (each[len(name) + 1 :] for each in self.order if each.startswith(f"{name}."))
+        return any(not _NO_WEIGHT_OF_OWN.search(each) for each in inside)
 
     def _with_table(self, run: Run, sides: Sides) -> Sides:
         table = self._sides(run, self.wrong_table)
@@ -236,7 +247,7 @@ class Replay:
         if not all(_PROJECTION.search(name) for name in (part, *inside)):
             return False
         names = {name.rpartition(".")[0] for name in self._weights.names(whole.name)}
-        return differs(whole, sorted(names), self._runs[2], FAILS)
+        return doubts.differs(whole, sorted(names), self._runs[2], FAILS)
 
     def joined(self) -> Iterator[Replayed]:
         """How modules are joined, and under which hypotheses where that fails."""
@@ -292,6 +303,7 @@ def replay(
         hint = "are they the weights of the run that was captured?"
         problems.append(Problem("MM516", text, Location(str(manifest.weights)), hint))
     vain: set[str] = set()
+    sound = doubts.usual(one.r_ratio for one in found if not one.fails)
     with progress.part("hypotheses", len(failing)) as step:
         for at, module, around in failing:
             first = at == failing[0][0]
@@ -301,7 +313,8 @@ def replay(
             whole = wholes.get(module.name.rpartition(".")[0])
             wrong = {found[each].name for each, _, _ in failing}
             if whole is not None and given.differs_around(whole, module.name, wrong):
-                trials = with_doubt(trials)
+                trials = doubts.of_bias(trials)
+            trials = doubts.with_doubt(trials, sound, found[at].r_ratio)
             found[at] = found[at]._replace(trials=trials)
             step(1)
     found.extend(given.joined())

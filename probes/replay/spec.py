@@ -242,6 +242,7 @@ def _moe(config: Config, raw: Raw) -> Iterator[Reading]:
                   if config.get(key)), 2)  # fmt: skip
     spec = {
         "act": _act(config), "top_k": int(count), "gated": True,
+        "hidden": config.get("hidden_size"),
         "routed_scale": config.get("routed_scaling_factor"), "groups": config.get("n_group"),
         "groups_kept": config.get("topk_group"),
     }  # fmt: skip

@@ -195,6 +195,23 @@ def _shard(weights: Weights, around: Around, part: str, count: str, rank: str) -
     return {part: found}
 
 
+def _lose(weights: Weights, around: Around, part: str, count: str, rank: str) -> dict[str, Any]:
+    """A projection without the outputs that one of several ranks has."""
+    parts, own, found = int(count), int(rank), {}
+    for kind in ("weight", "bias"):
+        values = weights.get(f"{part}.{kind}")
+        if values is None:
+            continue
+        if len(values) % parts:
+            raise ValueError("it cannot be cut so")
+        step = len(values) // parts
+        found[f"{part}.{kind}"] = values.copy()
+        found[f"{part}.{kind}"][own * step : (own + 1) * step] = 0
+    if not found:
+        raise KeyError(part)
+    return found
+
+
 def _repeat_bias(weights: Weights, around: Around, part: str, count: str) -> dict[str, Any]:
     """A bias that every rank adds before the sum over ranks."""
     return {part: weights[part] * np.float32(count)}
@@ -214,5 +231,5 @@ CHANGES: dict[str, Change] = {
     "transpose": _transpose, "reread": _reread, "drop": _drop, "zero": _zero, "ones": _ones,
     "swap": _swap, "copy": _copy, "load": _load, "other-layer": _other_layer, "from": _from,
     "with-bias": _with_bias, "join": _join, "shard": _shard, "repeat": _repeat_bias,
-    "round": _round,
+    "round": _round, "lose": _lose,
 }  # fmt: skip

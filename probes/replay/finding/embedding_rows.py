@@ -16,7 +16,7 @@ ALIKE = 1e-3
 SUMMED = 1e-2
 """The same, of what is left of a sum that was rounded."""
 RANKS = (2, 4, 8, 16, 32)
-MOST_LOST = 4
+MOST_LOST = 2
 """The part of a vocabulary, at most, that may never have been filled: one of so many."""
 
 
@@ -65,13 +65,14 @@ def _lost(tokens: Any, rows: Any, count: int) -> bool:
     return any(not set(part[lost]) & set(part[~lost]) for part in parts)
 
 
-def _lost_at_end(tokens: Any, rows: Any, count: int) -> bool:
-    """Whether ranks are lost that hold the end of the vocabulary alone, and little of it: the rows
-    may never have been filled as well."""
+def _lost_in_one_stretch(tokens: Any, rows: Any, count: int) -> bool:
+    """Whether ranks are lost that hold one stretch of the vocabulary, half of it at the most: the
+    rows may never have been filled as well."""
     if not _lost(tokens, rows, count):
         return False
-    first = int(tokens[rows < 0].min())
-    return first > tokens[rows >= 0].max() and (count - first) * MOST_LOST <= count
+    first, last = int(tokens[rows < 0].min()), int(tokens[rows < 0].max())
+    inside = (tokens > first) & (tokens < last) & (rows >= 0)
+    return not inside.any() and (last - first + 1) * MOST_LOST <= count
 
 
 def _words(tokens: Any, rows: Any, weight: Any) -> str:
@@ -174,7 +175,7 @@ def _channels_lost(origin: Any) -> bool:
 
 EMBEDDING_FINDERS: dict[str, Finder] = {
     "embedding-rows": _finder(_moved), "embedding-ranks": _finder(_lost),
-    "embedding-end": _finder(_lost_at_end),
+    "embedding-stretch": _finder(_lost_in_one_stretch),
     "embedding-rows-added": _added,
     "embedding-of-module": _of_module, "embedding-shards": _columns(_shards),
     "embedding-channels": _columns(_mixed), "embedding-channels-lost": _columns(_channels_lost),

@@ -58,7 +58,8 @@ def _of_fixed_keys(mask: Mask) -> bool:
     for padding, and what is padding itself may see whatever it likes."""
     if (mask.seen & ~mask.right).any() or not len(mask.rows):
         return False
-    places = np.arange(mask.rows[0], mask.rows[-1] + 1)
+    first = mask.start if _decoded(mask) and mask.start is not None else 0
+    places = np.arange(first, mask.rows[-1] + 1)
     matches, queries = 0, 0
     for seen, right in zip(mask.seen[:, places], mask.right[:, places], strict=True):
         lost = right & ~seen
@@ -67,6 +68,38 @@ def _of_fixed_keys(mask: Mask) -> bool:
         matches += int((lost == (keys & right)).all(axis=1)[real].sum())
         queries += int(real.sum())
     return queries > 0 and matches > ALIKE * queries
+
+
+def _of_chunks(mask: Mask) -> bool:
+    """Whether the queries of each chunk of the prompt lose the same keys, some of those before the
+    chunk: a cache may not have had them any more. Chunks that see themselves alone are a mask."""
+    if mask.joined or _decoded(mask) or (mask.seen & ~mask.right).any():
+        return False
+    if _of_fixed_keys(mask) or _of_window(mask) or _of_some_rows(mask) is not None:
+        return False
+    end = mask.start if mask.start is not None else mask.seen.shape[1]
+    lost = (mask.right & ~mask.seen)[:, :end]
+    size = 2
+    while 2 * size <= end:
+        if _lost_by_chunk(lost, mask.right, size):
+            return True
+        size *= 2
+    return False
+
+
+def _lost_by_chunk(lost: Any, right: Any, size: int) -> bool:
+    matches, queries, whole = 0, 0, True
+    for start in range(0, lost.shape[1], size):
+        own = lost[:, start : start + size]
+        keys = own.any(axis=1)
+        if keys[:, start:].any():
+            return False
+        there = keys[:, None] & right[:, start : start + own.shape[1]]
+        failing = there.any(axis=2)
+        matches += int((own == there).all(axis=2)[failing].sum())
+        queries += int(failing.sum())
+        whole &= not keys.any() or bool(keys[:, :start].all())
+    return not whole and queries > 0 and matches > ALIKE * queries
 
 
 def _of_padded_rows(mask: Mask) -> bool:
@@ -96,6 +129,7 @@ MASK_FINDERS: dict[str, Finder] = {
         lambda mask: len(mask.rows) > 0 and _decoded(mask) and not _of_window(mask)
         and not _of_padded_rows(mask), _words
     ),
+    "mask-of-chunks": finder(_of_chunks, _words),
     "mask-of-rows": finder(lambda mask: mask.joined and not _decoded(mask), _words),
     "mask-of-keys": finder(
         lambda mask: len(mask.rows) > 0 and not mask.joined and not _of_window(mask)

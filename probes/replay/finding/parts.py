@@ -132,6 +132,22 @@ def _last_rank(one: Given) -> Found:
             return
 
 
+def _one_shard(one: Given) -> Found:
+    """As :func:`_ranks`, where what is lost lies in one stretch of half of the sum at the most: a
+    shard of a weight in front of it may not have been loaded."""
+    for count in SHARDS:
+        if (found := _blocks(one, count)) is None:
+            continue
+        lost = np.flatnonzero(np.diag(found[1]) == 0)
+        there = np.ones(count, int)
+        there[lost] = 0
+        few = len(lost) and 2 * len(lost) <= count and lost[-1] - lost[0] == len(lost) - 1
+        if few and (found[1] == np.diag(there)).all():
+            some = ", ".join(map(str, lost))
+            yield _moved(one, found[0].key, found[1]), f"{some} of {count}, from 0 on"
+        return
+
+
 def _order(counts: Callable[[Given], tuple[int, ...]]) -> Finder:
     def find(one: Given) -> Found:
         for count in counts(one):
@@ -199,13 +215,16 @@ def _experts(one: Given) -> Found:
         yield reading, ", ".join(map(str, kept[:16]))
 
 
-def _one_lost(one: Given) -> Found:
-    """As :func:`_experts`, where a single one is lost: it may have no weights, too."""
-    for reading, _ in _experts(one):
-        rows = experts_around(one)[0]
+def _some_lost(one: Given) -> Found:
+    """As :func:`_experts`, where a single one is lost, or half of them at the most that lie side by
+    side: they may have no weights, too."""
+    count = len(one.reading.weights["experts.down"])
+    for reading, words in _experts(one):
+        rows, kept = experts_around(one)[0], set(reading.spec["experts_kept"])
         used = {each for each, _, _ in routed(one.reading.spec, one.reading.weights, rows)}
-        if len(lost := used - set(reading.spec["experts_kept"])) == 1:
-            yield reading, str(*lost)
+        lost = used - kept
+        if 2 * (max(lost) - min(lost) + 1) <= count and not kept & set(range(min(lost), max(lost))):
+            yield reading, words
 
 
 def _by_ranks(kept: set[int], used: list[int], count: int) -> bool:
@@ -250,6 +269,6 @@ PARTS: dict[str, Finder] = {
     "k-order": _assigned("gqa_k", "kv_heads", _is_order),
     "v-order": _assigned("gqa_v", "kv_heads", _is_order),
     "q-order": _assigned("q_order", "heads", lambda chosen, groups: True),
-    "experts": _experts, "expert-of-zeros": _one_lost, "inputs": _inputs,
-    "last-rank": _last_rank,
+    "experts": _experts, "experts-of-zeros": _some_lost, "inputs": _inputs,
+    "last-rank": _last_rank, "one-shard": _one_shard,
 }  # fmt: skip

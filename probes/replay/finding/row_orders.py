@@ -16,7 +16,7 @@ ALIKE = 0.03
 """Squared distance of two channels, relative to their size, up to which they are the same."""
 SHARE = 0.98
 RANKS = (2, 4, 8, 16, 32)
-MOST_LOST = 4
+MOST_LOST = 2
 """The part of all rows, at most, that may never have been filled: one of so many."""
 
 
@@ -120,11 +120,11 @@ def _zeros(one: Given) -> Iterator[tuple[Reading, str]]:
     yield one.reading._replace(weights=changed), f"{np.flatnonzero(zero)[0]} and on"
 
 
-def _zeros_at_end(one: Given) -> Iterator[tuple[Reading, str]]:
-    """As :func:`_zeros`, if they are few and the last ones: they may never have been filled."""
+def _zeros_in_one_stretch(one: Given) -> Iterator[tuple[Reading, str]]:
+    """As :func:`_zeros`, if they lie side by side: they may never have been filled."""
     zero = ~one.output[:, one.rows].reshape(-1, one.output.shape[-1]).any(axis=0)
     lost = np.flatnonzero(zero)
-    if len(lost) * MOST_LOST <= len(zero) and (lost == np.arange(len(zero))[-len(lost) :]).all():
+    if len(lost) and len(lost) * MOST_LOST <= len(zero) and np.ptp(lost) == len(lost) - 1:
         yield from _zeros(one)
 
 
@@ -231,7 +231,7 @@ ROW_FINDERS: dict[str, Finder] = {
     "rows-in-shards-of-heads": finder(_head_shards), "rows-of-cut-heads": finder(_cut_heads),
     "rows": finder(_other), "rows-anyhow": finder(_anyhow),
     "rows-behind-padding": finder(_behind_padding, shown=_padding),
-    "rows-of-ranks": _zeros, "rows-at-end": _zeros_at_end,
+    "rows-of-ranks": _zeros, "rows-in-one-stretch": _zeros_in_one_stretch,
     "rows-of-siblings": finder(_of_siblings, siblings=True),
     "rows-copied": finder(_of_sibling(False), siblings=True),
     "rows-exchanged": finder(_of_sibling(True), siblings=True),

@@ -188,13 +188,20 @@ def _norm_source(
     return None
 
 
-def _of_norm(kinds: set[str]) -> Finder:
+def _of_norm(kinds: set[str], parts: tuple[bool, bool] = (True, True)) -> Finder:
+    """Weight and bias as they must have been, where they come from such sources; ``parts`` says
+    whether the weight may differ, and whether the bias may."""
+
     def find(one: Given) -> Found:
         if "norm" not in one.solved:
             one.solved["norm"] = _norm_sources(one)
         found: tuple[Source, Source] | None = one.solved["norm"]
         if found is None or not {each.kind for each in found} <= {"right", *kinds}:
             return
+        if any(each.kind != "right" and not may for each, may in zip(found, parts, strict=True)):
+            return
+        if found[0].kind == "lost" and not found[0].values.any():
+            return  # no shard, but all of it
         weight, bias = found
         changed = {"own.weight": weight.values}
         if "own.bias" in one.reading.weights or bias.values.any():
@@ -244,5 +251,8 @@ VECTOR_FINDERS: dict[str, Finder] = {
     "bias-of-layers": _of_bias(_layers), "bias-in-heads": _of_bias(_kind("heads")),
     "bias-in-shards": _of_bias(_kind("shards")), "bias-in-channels": _of_bias(_kind("channels")),
     "bias-lost": _of_bias(_kind("lost")), "norm-vectors": _of_norm({"other"}),
-    "norm-shards": _of_norm({"shards", "lost"}), "norm-channels": _of_norm({"channels"}),
+    "norm-shards": _of_norm({"shards"}),
+    "norm-lost": _of_norm({"lost"}, (True, False)),
+    "norm-bias-lost": _of_norm({"lost"}, (False, True)),
+    "norm-channels": _of_norm({"channels"}),
 }  # fmt: skip

@@ -114,11 +114,15 @@ def test_a_row_of_the_batch():
     assert "in rows of the batch 1 only" in says
 
 
-def test_channels_that_a_rank_does_not_give_are_no_weight_that_was_not_loaded():
+def test_channels_that_are_zero_are_a_rank_or_a_weight_and_while_decoding_a_rank():
     def wrong(right, x):
         return np.concatenate((right[..., :16], right[..., 16:] * 0), axis=-1)
 
-    assert firm(tried("linear", {"width": 32}, OWN, wrong))[0] == "tp-reduction-missing"
+    found = tried("linear", {"width": 32}, OWN, wrong)
+    causes = {each.hypothesis.cause for each in found.trials if each.r_ratio < 1.8}
+    assert causes == {"tp-reduction-missing", "weights-not-loaded"}
+    decoding = tried("linear", {"width": 32, "decoding": True}, OWN, wrong)
+    assert firm(decoding)[0] == "tp-reduction-missing"
 
 
 def test_a_single_channel_is_no_rank():

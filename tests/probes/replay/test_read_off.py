@@ -3,8 +3,8 @@ sinks, figures of norms, and whatever parts of a value are concerned."""
 
 import pytest
 
-from modelmedic.probes.replay.around_parts import differs
 from modelmedic.probes.replay.captures import Run
+from modelmedic.probes.replay.doubts import differs
 from modelmedic.probes.replay.finding.functions_read import Bumps
 from modelmedic.probes.replay.finding.given import Given
 from modelmedic.probes.replay.finding.registry import FINDERS

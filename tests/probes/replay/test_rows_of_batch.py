@@ -14,7 +14,7 @@ QUERY, KEY = np.arange(ALL)[:, None], np.arange(ALL)[None]
 OWN = QUERY == KEY
 UNEVEN = KEY > QUERY // 2 * 2 - 5
 """A window that no number of positions describes, so that it has to be read off."""
-KINDS = ("mask-of-window", "mask-of-cache", "mask-of-rows", "mask-of-keys")
+KINDS = ("mask-of-window", "mask-of-cache", "mask-of-chunks", "mask-of-rows", "mask-of-keys")
 DECODED = slice(PROMPT, None)
 
 
@@ -48,6 +48,13 @@ def test_a_window_holds_for_all_rows_of_the_batch(window):
 ])  # fmt: skip
 def test_keys_that_no_query_sees_are_padding_and_no_window(padded, window):
     assert list(kinds(*padded, window=window)) == ["mask-of-keys"]
+
+
+def test_chunks_that_lose_keys_may_have_lost_them_in_the_cache():
+    start = QUERY // 8 * 8
+    without_block = (start <= KEY) | (start > KEY + 4)
+    assert list(kinds(without_block, without_block)) == ["mask-of-chunks", "mask-of-keys"]
+    assert "mask-of-chunks" not in kinds(without_block, True)
 
 
 def test_a_cache_has_one_layout_for_all_rows():

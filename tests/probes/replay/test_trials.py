@@ -70,7 +70,7 @@ def named(family, spec, parts, *, change=(), changed=(), between=None, **given):
     ({"gqa": (1, 0, 0, 1)}, "gqa-grouping-wrong"), ({"gqa_v": (0, 1, 1, 1)}, "gqa-grouping-wrong"),
     ({"q_order": (2, 0, 3, 1)}, "head-order-wrong"),
     ({"head_order": (3, 1, 0, 2)}, "head-order-wrong"),
-    ({"scale": CHANNELS**0.5 / 9}, "attention-scale-wrong"),
+    ({"scale": 1 / CHANNELS}, "attention-scale-wrong"),
     ({"mask_use": "zeroed"}, "wrong-masking"), ({"mask_turned": True}, "wrong-masking"),
     ({"prefix": 11}, "wrong-masking"), ({"mask_value": 3.0}, "wrong-masking"),
     ({"window": 7}, "attention-window-wrong"), ({"cache_length": 6}, "kv-cache-wrong"),
@@ -91,6 +91,18 @@ def named(family, spec, parts, *, change=(), changed=(), between=None, **given):
 ])  # fmt: skip
 def test_attention(change, cause):
     assert named("attention", ATTENTION, PARTS, change=change) == {cause}
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_a_factor_of_no_name_may_be_that_of_a_weight_that_was_not_captured(seen):
+    """Of queries, or a gate."""
+    both = set() if seen else {"missing-multiplier"}
+    spec = ATTENTION | {"parts_seen": seen}
+    found = named("attention", spec, PARTS, change={"scale": CHANNELS**0.5 / 9})
+    assert found == {"attention-scale-wrong"} | both
+    spec = {"act": "silu", "gated": True, "gate_seen": seen, "parts_seen": seen}
+    found = named("mlp", spec, MLP, change={"gate_scale": 0.6})
+    assert found == {"activation-mismatch"} | both
 
 
 def test_what_only_decoding_does_is_named_though_the_prefill_is_right():
@@ -120,8 +132,29 @@ def lost(matrix, *columns):
 @pytest.mark.parametrize("columns", [(slice(36, 48),), (slice(0, 6), slice(18, 24))])
 def test_ranks_that_are_lost(columns):
     changed = {"down.weight": lost(MLP["down.weight"], *columns)}
+    spec = {"act": "silu", "gated": True, "parts_seen": True}
+    assert named("mlp", spec, MLP, changed=changed) == {"tp-reduction-missing"}
+
+
+def test_a_shard_of_gates_that_was_not_loaded_looks_like_a_lost_rank():
+    changed = {"gate.weight": lost(MLP["gate.weight"].T, slice(24, 48)).T}
     found = named("mlp", {"act": "silu", "gated": True}, MLP, changed=changed)
-    assert found == {"tp-reduction-missing"}
+    assert found == {"tp-reduction-missing", "weights-not-loaded"}
+
+
+@pytest.mark.parametrize(("tags", "causes"), [
+    ({"is_column": True}, {"weights-not-loaded"}),
+    ({"is_column": False}, {"weights-not-loaded", "tp-reduction-missing"}),
+])  # fmt: skip
+def test_rows_of_zeros_of_a_projection(tags, causes):
+    changed = {"own.weight": lost(OWN["own.weight"].T, slice(16, 32)).T}
+    assert named("linear", tags, OWN, changed=changed) == causes
+
+
+def test_queries_that_were_multiplied_by_the_factor_of_the_softmax():
+    spec = {"head_dim": 8, "heads": 4, "kv_heads": 4, "is_column": True}
+    changed = {"own.weight": OWN["own.weight"] * np.float32(8**-0.5)}
+    assert named("linear", spec, OWN, changed=changed) == {"attention-scale-wrong"}
 
 
 def test_shards_of_the_gate_that_no_list_names():
@@ -162,6 +195,11 @@ def test_figures_of_norms(change):
     assert named("norm", NORM, SCALES, change=change) == {"norm-kind-wrong"}
 
 
+def test_a_shard_of_a_norm_that_was_not_loaded():
+    changed = {"own.weight": np.where(np.arange(32) < 16, SCALES["own.weight"], np.float32(0))}
+    assert named("norm", NORM, SCALES, changed=changed) == {"weights-not-loaded"}
+
+
 def test_what_has_no_name_is_computed_otherwise():
     assert named("norm", NORM, SCALES, change={"norm_twice": True}) == {"computed-otherwise"}
 
@@ -180,6 +218,7 @@ def test_a_part_that_computes_from_something_else():
 
 
 def test_equal_from_outside_is_said_of_both():
-    spec = ATTENTION | {"rope_type": "yarn", "rope_factor": 8.0, "original_length": 16}
+    spec = ATTENTION | {"rope_type": "yarn", "rope_factor": 8.0, "original_length": 16,
+                        "parts_seen": True}  # fmt: skip
     found = named("attention", spec, PARTS, change={"attention_factor": 1.7})
     assert found == {"attention-scale-wrong", "rope-attention-factor-wrong"}

@@ -55,26 +55,38 @@ def noisy(made):
     return (made * (1 + 0.002 * noise)).astype(np.float32)
 
 
-@pytest.mark.parametrize(("lost", "both"), [(8, True), (16, True), (32, False)])
-def test_rows_of_zeros_at_the_end_may_never_have_been_filled(lost, both):
-    output = X @ WEIGHT.T
-    output[..., 64 - lost :] = 0
+EACH = np.arange(64)
+LOST = [(EACH >= 56, True), (EACH >= 32, True), (EACH < 16, True), (EACH // 16 == 1, True),
+        (EACH >= 16, False), (EACH // 16 % 2 == 1, False)]  # fmt: skip
+"""Rows that are zero, and whether they may never have been filled: half of them at the most, side
+by side."""
+
+
+@pytest.mark.parametrize(("lost", "both"), LOST)
+def test_rows_of_zeros_side_by_side_may_never_have_been_filled(lost, both):
+    output = np.where(lost, np.float32(0), X @ WEIGHT.T)
     parts = {"own.weight": WEIGHT}
     assert told("rows-of-ranks", "linear", {}, parts, X, output)
-    assert bool(told("rows-at-end", "linear", {}, parts, X, output)) is both
-    first = (X @ WEIGHT.T) * (np.arange(64) >= lost)
-    assert not told("rows-at-end", "linear", {}, parts, X, first)
+    assert bool(told("rows-in-one-stretch", "linear", {}, parts, X, output)) is both
 
 
-@pytest.mark.parametrize(("lost", "both"), [(8, True), (16, True), (32, False)])
+@pytest.mark.parametrize(("lost", "both"), LOST)
 def test_so_may_rows_of_the_embedding(lost, both):
     ids = np.arange(64, dtype=np.float32)[None]
-    output = WEIGHT[None] * (np.arange(64) < 64 - lost)[:, None]
+    output = WEIGHT[None] * ~lost[:, None]
     parts = {"own.weight": WEIGHT}
     assert told("embedding-ranks", "embedding", {}, parts, ids, output)
-    assert bool(told("embedding-end", "embedding", {}, parts, ids, output)) is both
-    first = WEIGHT[None] * (np.arange(64) >= lost)[:, None]
-    assert not told("embedding-end", "embedding", {}, parts, ids, first)
+    assert bool(told("embedding-stretch", "embedding", {}, parts, ids, output)) is both
+
+
+@pytest.mark.parametrize(("lost", "both"), LOST)
+def test_so_may_a_shard_in_front_of_a_sum(lost, both):
+    weight = RANDOM.normal(size=(WIDTH, 64)).astype(np.float32)
+    x = RANDOM.normal(size=(2, 200, 64)).astype(np.float32)
+    parts = {"own.weight": weight}
+    output = (x * ~lost) @ weight.T
+    assert told("ranks", "linear", {}, parts, x, output)
+    assert bool(told("one-shard", "linear", {}, parts, x, output)) is both
 
 
 @pytest.mark.parametrize(("kept", "both"), [(56, True), (60, True), (48, False), (32, False)])
@@ -91,12 +103,15 @@ def test_so_may_columns(kept, both):
     assert not told("last-rank", "linear", {}, parts, x, last)
 
 
-def test_one_expert_that_is_lost_may_have_no_weights():
-    kept = tuple(range(len(EXPERTS["experts.down"])))
-    for lost, words in (((2,), ["2"]), ((2, 3), [])):
-        spec = MOE | {"experts_kept": tuple(each for each in kept if each not in lost)}
-        output = FORMULAS["moe"](spec, EXPERTS, {"x": X})
-        assert told("expert-of-zeros", "moe", MOE, EXPERTS, X, output) == words
+def test_experts_that_are_lost_may_have_no_weights():
+    """Half of them at the most, side by side."""
+    count = len(EXPERTS["experts.down"])
+    half = tuple(range(count // 2))
+    for lost, both in (((2,), True), (half, True), (tuple(range(0, count, 2)), False)):
+        kept = tuple(each for each in range(count) if each not in lost)
+        output = FORMULAS["moe"](MOE | {"experts_kept": kept}, EXPERTS, {"x": X})
+        assert told("experts", "moe", MOE, EXPERTS, X, output)
+        assert bool(told("experts-of-zeros", "moe", MOE, EXPERTS, X, output)) is both
 
 
 def test_heads_that_are_joined_as_they_lie_are_no_firm_order():

@@ -1,0 +1,83 @@
+"""What speaks against a cause that explains a module: what is around its parts is wrong as well,
+or a value was looked for and leaves more than rounding."""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections.abc import Iterable
+from typing import Any
+
+from .captures import Run
+from .hypotheses import Hypothesis
+from .modules import EXPLAINS, Module, Trial
+
+_PART = re.compile(r"(?:.*\.)?([qkv])_proj\Z|(?:.*\.)?w([qkv])\Z", re.ASCII)
+_ELSEWHERE = Hypothesis("elsewhere", "computed-otherwise", ("linear",), "", {}, {}, (), {})
+OTHERWISE = "the module around it computes something else too with what this part gives"
+LEFT = 0.005
+"""Share of what is wrong, in squares, that a value that was looked for may leave. A change of
+another kind that it comes near to leaves more; those of 113 firm and right causes left less."""
+ROUNDING = 1.15
+"""R that any explanation may leave, where sound modules have one."""
+SAYS = (
+    "a value was looked for, and the best one leaves more than rounding: it may be something near"
+)
+
+
+def differs(module: Module, names: Iterable[str], run: Run, limit: float) -> bool:
+    """Whether attention differs from the reference with the queries, keys and values that its
+    projections gave in the target. What one lacks may have come behind it."""
+    parts: dict[str, Any] = {}
+    for name in names:
+        found = _PART.match(name)
+        values = run.get(f"{module.name}.{name}", "out") if found else None
+        if found and values is not None:
+            parts[f"{found[1] or found[2]}.given"] = values
+    if len(parts) < 3:
+        return False
+
+    def edit(node: str, value: Any) -> Any:
+        known = parts.get(node)
+        return known if known is not None and known.shape == value.shape else value
+
+    reading = module.reading
+    return not module.ratio(reading._replace(spec=reading.spec | {"edit": edit})) < limit
+
+
+def of_bias(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
+    """Trials of a part that tell of its bias, of which none is sure any more."""
+    best = trials[0] if trials else None
+    if best is None or not best.r_ratio < EXPLAINS or not best.hypothesis.cause.startswith("bias"):
+        return trials
+    return (trials[0], trials[0]._replace(hypothesis=_ELSEWHERE, says=OTHERWISE), *trials[1:])
+
+
+def usual(ratios: Iterable[float]) -> float:
+    """R of the sound modules of a run, one at the least: sums of ranks and other orders of rounding
+    raise it in all of them."""
+    known = list(ratios)
+    return max(1.0, statistics.median(known)) if known else 1.0
+
+
+def with_doubt(trials: tuple[Trial, ...], sound: float, plain: float) -> tuple[Trial, ...]:
+    """Trials of which the best one is not sure, if it could choose its numbers and yet leaves more
+    than rounding and a little of what is wrong (R of the module is ``plain``): any smooth change
+    has a value that comes near to it."""
+    limit = max(ROUNDING * sound, math.sqrt(sound * sound + LEFT * plain * plain))
+    best = min(trials, key=lambda trial: trial.r_ratio, default=None)
+    if best is None or not limit < best.r_ratio < EXPLAINS:
+        return trials
+    if not _chooses(best.hypothesis):
+        return trials
+    near = Hypothesis("something-near", "computed-otherwise", best.hypothesis.families, SAYS,
+                      {}, {}, (), {})  # fmt: skip
+    return (trials[0], best._replace(hypothesis=near, says=SAYS), *trials[1:])
+
+
+def _chooses(hypothesis: Hypothesis) -> bool:
+    """Whether a hypothesis takes numbers as they fit: one that is looked for, whole ones that are
+    all tried, or many that are read off."""
+    whole = any(" .. " in str(value) for value in hypothesis.settings.values())
+    return bool(hypothesis.fit) or hypothesis.last or whole
