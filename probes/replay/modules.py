@@ -207,8 +207,12 @@ class Module(NamedTuple):
         if not self.usual or not self.whole:
             return 1.0
         found = sensitivity(reading, self.target.given) / self.usual
-        larger = size(self.target) / self.whole
-        return min(MOST_SENSITIVE, max(1.0, found, larger))
+        return max(1.0, min(MOST_SENSITIVE, found), self.larger())
+
+    def larger(self) -> float:
+        """By how much the output is larger than that of the low-precision reference: its rounding
+        is so, too."""
+        return max(1.0, size(self.target) / self.whole) if self.whole else 1.0
 
 
 def work_on(module: Module) -> Work:
@@ -222,7 +226,8 @@ def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
     if (other := reading.spec.get("other_input")) is not None:
         given = {**given, "x": other, "memory": None}
     if name := reading.spec.get("in_format"):
-        given = {**given, "x": stored(given["x"], name), "memory": None}
+        x = stored(given["x"], name, reading.spec.get("decode_from"))
+        given = {**given, "x": x, "memory": None}
     if (memory := given.get("memory")) is None:
         return FORMULAS[reading.family](reading.spec, reading.weights, given)
     return memory.again("computed", (reading, given), lambda: FORMULAS[reading.family](

@@ -265,7 +265,7 @@ def _measured(
     words = {"old": shown(variant.old), "new": shown(new)}
     lost = part is not None and variant.fit is not None and abs(new) < LOST * abs(variant.old)
     ratio = math.inf if lost else measure(reading)
-    if ratio < NEAR:
+    if ratio < NEAR * module.larger():
         ratio = _beside_rounding(module, reading, ratio, lambda: measure(module.reading))
     mark = _mark(module, reading, part) if ratio < EXPLAINS else ()
     return Trial(variant.hypothesis, ratio, variant.hypothesis.says.format(**words), mark=mark)

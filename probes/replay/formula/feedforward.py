@@ -88,7 +88,7 @@ def route(spec: Spec, weights: Weights, x: Any) -> tuple[Any, Any]:
     if spec.get("choice") == "numbered":
         order = np.broadcast_to(np.arange(count), order.shape)
     if how := spec.get("normalised"):
-        chosen = chosen / _whole(how, chosen, scores)
+        chosen = chosen / _whole(how, chosen, order, scores.shape[-1])
     chosen = _weighed(spec.get("routing"), chosen, np.take_along_axis(logits, order, axis=-1))
     return order, at(spec, "router.shares", chosen * np.float32(spec.get("routed_scale") or 1))
 
@@ -116,7 +116,13 @@ def _ranked(spec: Spec, weights: Weights, x: Any, logits: Any, scores: Any) -> t
     return ranked, ranked if spec.get("correction_for") == "both" else scores
 
 
-def _whole(how: Any, chosen: Any, scores: Any) -> Any:
+def _whole(how: Any, chosen: Any, order: Any, count: int) -> Any:
+    """What shares of the chosen experts are divided by; ``ranks-N``: each by the sum of those on
+    the same of N ranks."""
+    if str(how).startswith("ranks-"):
+        rank = order * int(str(how)[6:]) // count
+        alike = rank[:, :, None] == rank[:, None]
+        return (alike * chosen[:, None]).sum(axis=-1) + 1e-20
     if how == "largest":
         return chosen.max(axis=-1, keepdims=True)
     if how == "root":

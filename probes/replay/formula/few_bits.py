@@ -11,16 +11,34 @@ _EIGHT_BITS = {"F8_E4M3": (3, -6, 448.0), "F8_E5M2": (2, -14, 57_344.0)}
 """Digits of the fraction, the least exponent, and the largest number."""
 
 
-def stored(values: Any, name: Any) -> Any:
-    """What comes out of a module in BF16 and is kept in another format (``I8``: as whole numbers,
-    with one step for each token); as it is without one."""
+def stored(values: Any, name: Any, start: int | None = None) -> Any:
+    """What comes out of a module in BF16 and is kept in another format; as it is without one.
+    ``I8`` are whole numbers with one step for each token, ``I8-all`` with one for each call: that
+    of the prompt, and those of the tokens from ``start`` on (positions are the last axis but
+    one)."""
     if not name:
         return values
     values = in_format(values, "BF16")
-    if name != "I8":
-        return in_format(values, str(name))
-    step = np.maximum(np.abs(values).max(axis=-1, keepdims=True), np.float32(1e-20)) / 127
+    if name == "I8-all" and values.ndim > 2:
+        count = values.shape[-2]
+        first = count if start is None else min(start, count)
+        calls = [slice(0, first), *(slice(at, at + 1) for at in range(first, count))]
+        return np.concatenate([_whole_numbers(values[..., call, :], None) for call in calls
+                               if call.stop > call.start], axis=-2)  # fmt: skip
+    if str(name).startswith("I8"):
+        return _whole_numbers(values, None if name == "I8-all" else -1)
+    return in_format(values, str(name))
+
+
+def _whole_numbers(values: Any, axis: int | None) -> Any:
+    most = np.abs(values).max(axis=axis, keepdims=True)
+    step = np.maximum(most, np.float32(1e-20)) / 127
     return (np.rint(values / step) * step).astype(np.float32)
+
+
+def largest(name: str) -> float:
+    """The largest number of a format of eight bits."""
+    return _EIGHT_BITS[name][2]
 
 
 def in_format(values: Any, name: str) -> Any:

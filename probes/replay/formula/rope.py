@@ -28,7 +28,7 @@ def frequencies(spec: Spec) -> tuple[Any, float]:
     scale = _SCALINGS.get(str(spec.get("rope_type") or "default"), _plain)
     found, factor = scale(plain, spec)
     if (again := spec.get("rates_twice")) is not None:  # scaled once more, or by as much once more
-        found = scale(found, spec)[0] if again == "again" else found * found / plain
+        found = _again(str(again), found, plain, spec)
     if spec.get("rope_ramp") == "mirrored":  # what should be stretched is not, and the reverse
         found = plain * plain / spec["rope_factor"] / found
     if (given := spec.get("rates_given")) is not None:
@@ -38,7 +38,19 @@ def frequencies(spec: Spec) -> tuple[Any, float]:
     if spec.get("rates_as") == "reversed":
         found = found[::-1]
     given = spec.get("attention_factor")
-    return found, factor if given is None else float(given)
+    factor = factor if given is None else float(given)
+    return found, factor ** float(spec.get("warmth_power", 1))
+
+
+def _again(how: str, found: Any, plain: Any, spec: Spec) -> Any:
+    """Frequencies that are scaled twice, or the other way."""
+    if how == "inverse":
+        return plain * plain / found
+    if how == "inverse-step":  # what is scaled at all is multiplied by all of the factor
+        return np.where(found < plain, plain * float(spec["rope_factor"]), plain)
+    if how == "again":
+        return _SCALINGS.get(str(spec.get("rope_type")), _plain)(found, spec)[0]
+    return found * found / plain
 
 
 def _plain(plain: Any, spec: Spec) -> tuple[Any, float]:
