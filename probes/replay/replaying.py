@@ -169,7 +169,8 @@ class Replay:
     def _tags(self, name: str, reading: Reading) -> dict[str, Any]:
         """What the name of a module tells of the order of its rows and columns."""
         last = name.rpartition(".")[2]
-        found: dict[str, Any] = {"is_head": last in HEADS}
+        fresh = text_config(self._config).get("initializer_range")
+        found: dict[str, Any] = {"is_head": last in HEADS, "fresh": fresh}
         if reading.family == "norm":
             found["width"] = reading.weights["own.weight"].size
             found["is_qk"] = bool(re.match(r"[qk]_", last))

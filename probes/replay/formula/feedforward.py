@@ -13,13 +13,14 @@ from .remembered import Remembered
 from .rope import Spec
 
 _GLU = ("act", "act_place", "glu_limit", "glu_product", "glu_sum", "gate_scale", "glu_alpha",
-        "up_offset", "glu_limit_of", "expert_format")  # fmt: skip
+        "up_offset", "glu_limit_of", "expert_format", "product_format")  # fmt: skip
 """Settings that change what experts compute."""
 
 
 def mlp(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     """down(act(gate x) * up x), or down(act(up x)) where there is no gate."""
     made = inner(spec, weights, given["x"], given.get("memory"))
+    made = stored(made, spec.get("product_format"), spec.get("decode_from"))
     return reduced(spec, weights, "down", made)
 
 
@@ -227,7 +228,8 @@ def expert_output(
 
 
 def _expert(spec: Spec, weights: Weights, expert: int, rows: Any) -> Any:
-    made = expert_inner(spec, weights, expert, rows) @ weights["experts.down"][expert].T
+    made = stored(expert_inner(spec, weights, expert, rows), spec.get("product_format"))
+    made = made @ weights["experts.down"][expert].T
     bias = weights.get("experts.down_bias")
     made = made if bias is None else made + bias[expert]
     return at(spec, "expert", stored(made, spec.get("expert_format")))
