@@ -75,6 +75,24 @@ def _unfilled(one: Given) -> Found:
         yield _with(one, tokens[lost], 0), f"from {tokens[lost].min()} on"
 
 
+def _head_unfilled(one: Given) -> Found:
+    """Zeros for the last tokens of the vocabulary in the output head."""
+    weights = one.reading.weights
+    output = one.output.reshape(-1, one.output.shape[-1])
+    if (bias := weights.get("own.bias")) is not None:
+        output = output - bias
+    lost = ~(output != 0).any(axis=0)
+    first, count = int(lost.argmax()), len(lost)
+    at_border = any(first % -(-count // ranks) == 0 for ranks in RANKS)
+    if not lost.any() or lost.all() or not lost[first:].all() or at_border:
+        return
+    changed = weights["own.weight"].copy()
+    changed[first:] = 0
+    made = {**weights, "own.weight": changed}
+    yield one.reading._replace(weights=made), f"from {first} on"
+
+
 EMBEDDING_FRESH: dict[str, Finder] = {
     "embedding-as-made": _as_made, "embedding-mean": _mean, "embedding-unfilled": _unfilled,
+    "head-unfilled": _head_unfilled,
 }  # fmt: skip

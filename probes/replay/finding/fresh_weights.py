@@ -17,7 +17,7 @@ from ..formula.feedforward import inner
 from .given import Finder, Found, Given
 
 LEAST_NUMBERS, MOST_NUMBERS = 1_024, 1 << 28
-SMALL = 0.05
+SMALL = 0.25
 """Singular values of the inputs, relative to their mean, that only have rounding to tell."""
 FROM_REFERENCE = 0.1
 """How far the size of the weights of the reference is from that of fresh ones at the least."""

@@ -85,6 +85,8 @@ def route(spec: Spec, weights: Weights, x: Any) -> tuple[Any, Any]:
     order = np.argsort(kept if spec.get("choice") == "lowest" else -kept, axis=-1, kind="stable")
     first = int(spec.get("choice_from", 0))
     order = order[:, first : first + count]
+    if ranks := int(spec.get("choice_ranks") or 0):
+        order = _of_each_rank(spec, ranked, ranks, count)
     chosen = np.take_along_axis(source, order, axis=-1)
     if spec.get("choice") == "numbered":
         order = np.broadcast_to(np.arange(count), order.shape)
@@ -98,7 +100,11 @@ def _scores(spec: Spec, logits: Any) -> Any:
     """Scores of all experts; several functions one after another where a hyphen joins them."""
     found = logits
     for name in str(spec.get("score") or "softmax").split("-"):
-        found = _softmax(found) if name == "softmax" else activate(name, found)
+        if name.startswith("local"):  # each of so many ranks has the softmax of its own experts
+            parts = np.split(found, int(name[5:]), axis=-1)
+            found = np.concatenate([_softmax(part) for part in parts], axis=-1)
+        else:
+            found = _softmax(found) if name == "softmax" else activate(name, found)
     return found
 
 
@@ -147,6 +153,17 @@ def _weighed(how: Any, chosen: Any, logits: Any) -> Any:
     if how == "sigmoid":
         return activate("sigmoid", logits)
     return chosen[:, ::-1] if how == "reversed" else chosen
+
+
+def _of_each_rank(spec: Spec, ranked: Any, ranks: int, count: int) -> Any:
+    """Each rank chooses among its own experts: as many as all should, or its share of them."""
+    each = count if spec.get("choice_of") == "all" else count // ranks
+    size = ranked.shape[-1] // ranks
+    if not each or ranked.shape[-1] % ranks or each > size:
+        raise ValueError("there are no such ranks")
+    best = np.argsort(-ranked.reshape(len(ranked), ranks, size), axis=-1, kind="stable")
+    found = best[:, :, :each] + np.arange(ranks)[:, None] * size
+    return found.reshape(len(ranked), -1)
 
 
 def _groups(spec: Spec, ranked: Any) -> Any:
@@ -199,8 +216,11 @@ def routed(spec: Spec, weights: Weights, rows: Any) -> Iterator[tuple[int, Any, 
     kept = spec.get("experts_kept")
     if added := spec.get("experts_added"):  # of the chosen ones
         order, shares = _some(spec, order, shares, int(added))
+    most = spec.get("experts_capacity")
     for expert in range(len(weights["experts.down"])):
         row, place = np.nonzero(order == expert)
+        if most is not None:  # the first tokens of an expert fill it
+            row, place = row[: int(most)], place[: int(most)]
         if len(row) and (kept is None or expert in kept):
             yield expert, row, shares[row, place, None]
 

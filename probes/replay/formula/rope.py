@@ -134,6 +134,8 @@ def rotate(x: Any, cos: Any, sin: Any, spec: Spec) -> Any:
     whole = x.shape[-1]
     start = whole - width if spec.get("rope_end") else 0
     part = x[..., start : start + width]
+    if spec.get("rope_turn") == "padded":  # the other channel of each pair is one of padding
+        return _beside_padding(x, start, cos, sin, spec)
     if spec.get("rope_layout") == "interleaved":
         first, second = part[..., ::2], part[..., 1::2]
     else:
@@ -145,6 +147,17 @@ def rotate(x: Any, cos: Any, sin: Any, spec: Spec) -> Any:
     else:
         found[..., start : start + width] = np.concatenate((low, high), axis=-1)
     return found
+
+
+def _beside_padding(x: Any, start: int, cos: Any, sin: Any, spec: Spec) -> Any:
+    """Channels that are turned with zeros for their partners, and these."""
+    if spec.get("rope_layout") == "interleaved":
+        raise ValueError("pairs are beside one another")
+    whole = [np.concatenate((part, part), axis=-1) for part in (cos, sin)]
+    part = x[..., start : start + whole[0].shape[-1]]
+    turned = x.copy()
+    turned[..., start : start + part.shape[-1]] = part * whole[0]
+    return np.concatenate((turned, part * whole[1]), axis=-1)
 
 
 def _turn(spec: Spec, first: Any, second: Any, cos: Any, sin: Any) -> tuple[Any, Any]:
