@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..shared import np
 from .failing_parts import Part
 from .formula.feedforward import route
-from .formula.few_bits import stored
+from .formula.few_bits import stored, weight_in
 from .formula.formulas import FORMULAS
 from .hypotheses import Hypothesis, Variant
 from .phases import Phase, error_within, limited
@@ -225,7 +225,14 @@ def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
     """What a module computes under a reading."""
     if (other := reading.spec.get("other_input")) is not None:
         given = {**given, "x": other, "memory": None}
+    if name := reading.spec.get("weight_bits"):
+        reading = reading._replace(spec=reading.spec | {"weight_bits": None}, weights={
+            key: weight_in(each, name) if each.ndim > 1 and "router" not in key else each
+            for key, each in reading.weights.items()})  # fmt: skip
     if name := reading.spec.get("in_format"):
+        if reading.spec.get("inside_too"):
+            more = {"product_format": name, "rounded_parts": "m", "parts_format": name}
+            reading = reading._replace(spec=reading.spec | more)
         x = stored(given["x"], name, reading.spec.get("decode_from"))
         given = {**given, "x": x, "memory": None}
     if (memory := given.get("memory")) is None:

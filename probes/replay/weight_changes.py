@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..shared import np
-from .weight_formats import rounded
+from .formula.few_bits import weight_in
 from .weight_orders import ORDERS, Around, Change, Weights
 
 
@@ -228,10 +228,19 @@ def _repeat_bias(weights: Weights, around: Around, part: str, count: str) -> dic
     return {part: weights[part] * np.float32(count)}
 
 
+def _round(weights: Weights, around: Around, part: str, name: str) -> dict[str, Any]:
+    """Numbers of fewer bits, of all matrices whose names begin so."""
+    found = {key: weight_in(matrix, name) for key, matrix in weights.items()
+             if key.startswith(part) and matrix.ndim > 1}  # fmt: skip
+    if not found:
+        raise KeyError(part)
+    return found
+
+
 CHANGES: dict[str, Change] = {
     **ORDERS,
     "transpose": _transpose, "reread": _reread, "drop": _drop, "zero": _zero, "ones": _ones,
     "swap": _swap, "copy": _copy, "load": _load, "other-layer": _other_layer, "from": _from,
     "with-bias": _with_bias, "join": _join, "shard": _shard, "repeat": _repeat_bias,
-    "round": rounded, "turn-joined": _turn_joined,
+    "round": _round, "turn-joined": _turn_joined,
 }  # fmt: skip

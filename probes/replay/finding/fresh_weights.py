@@ -18,7 +18,8 @@ from .given import Finder, Found, Given
 
 LEAST_NUMBERS, MOST_NUMBERS = 1_024, 1 << 28
 SMALL = 0.25
-"""Singular values of the inputs, relative to their mean, that only have rounding to tell."""
+"""Singular values of the inputs, relative to their mean, that have too much rounding to tell."""
+NONE = 1e-4
 FROM_REFERENCE = 0.1
 """How far the size of the weights of the reference is from that of fresh ones at the least."""
 NEAR = 0.004
@@ -46,7 +47,8 @@ def fresh_kind(z: Any, own: Any, sizes: Iterator[tuple[str, float]]) -> str | No
     chance = 1 / np.sqrt(2 * count)
     kind = next((words for words, usual in sizes
                  if abs(size / usual - 1) < NEAR + SURE * chance
-                 and abs(right / usual - 1) > FROM_REFERENCE + 2 * SURE * chance), None)  # fmt: skip
+                 and abs(right / usual - 1) > FROM_REFERENCE + 2 * SURE * chance),
+                None)  # fmt: skip
     if kind is None or abs(float(z.mean())) > SURE * size / np.sqrt(count):
         return None
     if abs(float((z * own).mean())) > SURE * size * right / np.sqrt(count):
@@ -59,47 +61,46 @@ def _even(z: Any, axis: int) -> bool:
     squares = (z * z).mean(axis=axis)
     spread = float(squares.var() / squares.mean() ** 2)
     expected = 2 / z.shape[axis]
-    return spread < expected * (EVEN + SURE * np.sqrt(2 / len(squares)))
+    return bool(spread < expected * (EVEN + SURE * np.sqrt(2 / len(squares))))
 
 
-def _projection(x: Any, weight: Any, bias: Any, output: Any, one: Given) -> tuple[Any, str] | None:
-    """The fresh weight that gives this output, as far as the inputs tell it."""
-    x, output = x.reshape(-1, x.shape[-1]), output.reshape(-1, output.shape[-1])
+def _projection(x: Any, weights: dict[str, Any], part: str, one: Given) -> Found:
+    """The module with the fresh weight that gives its output, with and without the bias."""
+    weight, bias = weights[f"{part}.weight"], weights.get(f"{part}.bias")
+    x, output = x.reshape(-1, x.shape[-1]), one.output.reshape(-1, one.output.shape[-1])
     if weight.size > MOST_NUMBERS or len(x) < 2:
-        return None
+        return
     left, sizes, right = np.linalg.svd(x.astype(np.float64), full_matrices=False)
-    kept = sizes > SMALL * np.sqrt((sizes * sizes).mean())
-    left, sizes, right = left[:, kept], sizes[kept], right[kept]
-    for given in (output, output - bias) if bias is not None else (output,):
-        z = left.T @ given / sizes[:, None]
-        kind = fresh_kind(z, right @ weight.T, _sizes(weight.shape[1], one))
-        if kind is not None:
-            whole = left.T @ output / sizes[:, None]
-            return (whole.T @ right).astype(np.float32), kind
-    return None
+    usual = np.sqrt((sizes * sizes).mean())
+    told, all_of = sizes > SMALL * usual, sizes > NONE * usual
+    own = right[told] @ weight.T
+    for given in (output - bias, output) if bias is not None else (output,):
+        seen = left.T @ given
+        kind = fresh_kind(seen[told] / sizes[told, None], own, _sizes(weight.shape[1], one))
+        if kind is None:
+            continue
+        made = (seen[all_of] / sizes[all_of, None]).T @ right[all_of]
+        found = {**weights, f"{part}.weight": made.astype(np.float32)}
+        if given is output:
+            found.pop(f"{part}.bias", None)
+        yield one.reading._replace(weights=found), kind
+        return
 
 
 def _linear(one: Given) -> Found:
-    yield from _told(one, "own", one.given["x"])
+    yield from _projection(one.given["x"], dict(one.reading.weights), "own", one)
 
 
 def _mlp(one: Given) -> Found:
-    yield from _told(one, "down", inner(one.reading.spec, one.reading.weights, one.given["x"]))
+    weights = dict(one.reading.weights)
+    made = inner(one.reading.spec, weights, one.given["x"])
+    yield from _projection(made, weights, "down", one)
 
 
 def _attention(one: Given) -> Found:
     mixed = mixed_heads(one.reading.spec, one.reading.weights, one.given)
-    yield from _told(one, "o", mixed.swapaxes(1, 2).reshape(*mixed.shape[::2], -1))
-
-
-def _told(one: Given, part: str, x: Any) -> Found:
-    weights = one.reading.weights
-    weight, bias = weights[f"{part}.weight"], weights.get(f"{part}.bias")
-    found = _projection(x, weight, bias, one.output, one)
-    if found is not None:
-        changed = {key: each for key, each in weights.items() if key != f"{part}.bias"}
-        changed[f"{part}.weight"] = found[0]
-        yield one.reading._replace(weights=changed), found[1]
+    joined = mixed.swapaxes(1, 2).reshape(*mixed.shape[::2], -1)
+    yield from _projection(joined, dict(one.reading.weights), "o", one)
 
 
 def _of_family(one: Given) -> Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -183,6 +184,9 @@ def moe(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     """The experts of each row, weighted, and the shared one."""
     x, memory = given["x"], given.get("memory")
     rows = x.reshape(-1, x.shape[-1])
+    if spec.get("experts_capacity") is not None:
+        prompt = np.arange(x.shape[-2]) < int(spec.get("decode_from") or x.shape[-2])
+        spec = {**spec, "prompt_rows": np.broadcast_to(prompt, x.shape[:-1]).ravel()}
     found = np.zeros_like(rows)
     inside = _input(spec, "experts", rows)
     memory = memory if inside is rows else None
@@ -216,13 +220,27 @@ def routed(spec: Spec, weights: Weights, rows: Any) -> Iterator[tuple[int, Any, 
     kept = spec.get("experts_kept")
     if added := spec.get("experts_added"):  # of the chosen ones
         order, shares = _some(spec, order, shares, int(added))
-    most = spec.get("experts_capacity")
+    if (most := spec.get("experts_capacity")) is not None:
+        shares = shares * _served(spec, order, len(weights["experts.down"]), float(most))
     for expert in range(len(weights["experts.down"])):
         row, place = np.nonzero(order == expert)
-        if most is not None:  # the first tokens of an expert fill it
-            row, place = row[: int(most)], place[: int(most)]
         if len(row) and (kept is None or expert in kept):
             yield expert, row, shares[row, place, None]
+
+
+def _served(spec: Spec, order: Any, count: int, times: float) -> Any:
+    """Which of the chosen experts have room for a token of the prompt: each takes so many times an
+    equal share of all that are chosen, in the order of tokens or of places."""
+    prompt = spec["prompt_rows"]
+    share = times * order[prompt].size / count
+    most = math.floor(share) if spec.get("capacity_is") == "floor" else math.ceil(share)
+    found = np.ones(order.shape, bool)
+    by_place = spec.get("capacity_by") == "place"
+    chosen = order[prompt].T if by_place else order[prompt]
+    marks = chosen.ravel()[:, None] == np.arange(count)
+    place = (np.cumsum(marks, axis=0) * marks).sum(axis=-1).reshape(chosen.shape)
+    found[prompt] = (place.T if by_place else place) <= most
+    return found
 
 
 def _some(spec: Spec, order: Any, shares: Any, count: int) -> tuple[Any, Any]:

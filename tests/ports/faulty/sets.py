@@ -9,7 +9,7 @@ SETS = {
     "first": ("attention", "model"),
     "apart": ("alien", "apart"),
     "further": ("third", "third_last", "third_more", "third_rest"),
-    "seen": ("orders", "states", "usual", "usual_more"),
+    "seen": ("orders", "states", "usual", "usual_bits", "usual_more"),
     "fourth": ("fourth", "fourth_alien", "fourth_block", "fourth_cache", "fourth_experts",
                "fourth_rotary"),
     "fifth": ("fifth", "fifth_more", "fifth_rest"),
