@@ -96,8 +96,9 @@ def try_all(
 
 def _best_of_each(module: Module, around: Around, one: Given, last: bool) -> Iterator[Trial]:
     """The best trial of each hypothesis."""
+    alone = module.alone()
     for hypothesis in all_hypotheses():
-        if hypothesis.last is not last:
+        if hypothesis.last is not last or alone > hypothesis.below:
             continue
         every = itertools.chain(variants(hypothesis, module.reading, around),
                                 _looked_for(hypothesis, one))  # fmt: skip
@@ -114,8 +115,9 @@ def _of_prompt(module: Module, around: Around, one: Given) -> Iterator[Trial]:
         return
     one = one._replace(rows=phase.rows, solved={})
     module = module._replace(phase=phase, parts=(), terms=None)
+    alone = module.alone()
     for hypothesis in all_hypotheses():
-        every = () if hypothesis.last else itertools.chain(
+        every = () if hypothesis.last or alone > hypothesis.below else itertools.chain(
             variants(hypothesis, module.reading, around), _looked_for(hypothesis, one))  # fmt: skip
         tried = [trial for variant in every for trial in _in_phase(module, variant)]
         if tried:

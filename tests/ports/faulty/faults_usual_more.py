@@ -150,17 +150,6 @@ def _(port):
     return None
 
 
-@fault("seen-shared-gate-of-mean", SHARED, "mlp")
-def _(port):
-    """One gate for all tokens of a call."""
-    if not port.name(r"shared_expert_gate\.weight"):
-        return False
-    rewrite(port, rf"layers\.{port.layer}\.mlp\.shared_expert_gate\Z",
-            lambda _, inner: lambda x: inner(x).mean(-2, keepdim=True).expand(
-                *x.shape[:-1], 1))  # fmt: skip
-    return None
-
-
 @fault("seen-shared-gate-without-weights", SHARED, "mlp")
 def _(port):
     """The gate is zero, so that each token has half of the shared expert."""
