@@ -137,7 +137,7 @@ def _trials(one: Checked, later: frozenset[Place] | None, target: Run) -> Iterat
                 old, new = _shown(joint.terms[at]), _shown(other)
                 source = other[0] if other[1] == "out" else ""
                 yield Trial(
-                    _ENTRY["source"], left / noise,
+                    ENTRIES["source"], left / noise,
                     f"it takes {new} where the reference takes {old}", source=source,
                 )  # fmt: skip
     yield from _rounded(one, target)
@@ -148,7 +148,7 @@ def _trials(one: Checked, later: frozenset[Place] | None, target: Run) -> Iterat
             if sides is not None:
                 rounded = max(noise, ROUNDED * size(sides))
                 left = error(more.reading, sides)
-                yield Trial(_ENTRY["source"], left / rounded, f"{_shown(other)} is added to it")
+                yield Trial(ENTRIES["source"], left / rounded, f"{_shown(other)} is added to it")
 
 
 def _rounded(one: Checked, target: Run) -> Iterator[Trial]:
@@ -162,7 +162,7 @@ def _rounded(one: Checked, target: Run) -> Iterator[Trial]:
         made = in_format(in_format(whole, "BF16"), name)
         moved = in_format(in_format(whole * (1 + noise), "BF16"), name)
         usual = float(np.hypot(np.linalg.norm(made - moved), one.noise))
-        yield Trial(_ENTRY["rounded"], off(made, sides.output) / usual,
+        yield Trial(ENTRIES["rounded"], off(made, sides.output) / usual,
                     f"the sum is kept in eight bits ({name})")  # fmt: skip
 
 
@@ -178,12 +178,12 @@ def _by_factors(one: Checked, later: frozenset[Place] | None, target: Run) -> It
     lost = [place for place, old, new in known if abs(new) < CHANGED * abs(old)]
     if lost and len(lost) < len(factors) and one.joint.output[1] == "in":
         if later is None or set(lost) & later:
-            yield Trial(_ENTRY["source"], left / one.noise, words)
+            yield Trial(ENTRIES["source"], left / one.noise, words)
         if later is not None and set(lost) <= later:
             return
     only = one.joint.terms[0][0] if len(factors) == 1 else ""
     entry = "embedding" if EMBEDDING.search(only) else "factor"
-    yield Trial(_ENTRY[entry], left / one.noise, words)
+    yield Trial(ENTRIES[entry], left / one.noise, words)
 
 
 def _off(joint: Joint, run: Run) -> float | None:
@@ -213,7 +213,7 @@ def _entry(name: str, cause: str) -> Hypothesis:
     return Hypothesis(name, cause, ("sum",), "", {}, {}, (), {})
 
 
-_ENTRY = {
+ENTRIES = {
     "factor": _entry("joint-factor", "residual-multiplier-wrong"),
     "embedding": _entry("joint-embedding", "embedding-multiplier-wrong"),
     "rounded": _entry("joint-rounded", "precision-ordering"),

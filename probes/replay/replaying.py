@@ -17,6 +17,7 @@ from .around_parts import differs, with_doubt
 from .beside import LAYER, Beside, ending, others, siblings
 from .captures import Run
 from .checkpoint import Checkpoint
+from .joints_normed import normed
 from .manifest import Manifest
 from .modules import (
     EXPLAINS,
@@ -246,12 +247,16 @@ class Replay:
         known = [one for one in every if one is not None]
         for one in known:
             fails = not one.ratio < FAILS
-            trials = (
-                joints_tried.tried(one, known, self._runs, FAILS, self._decode_from)
-                if fails
-                else ()
-            )
+            trials = self._of_joint(one, known) if fails else ()
             yield Replayed(one.joint.name, "sum", one.ratio, trials)
+
+    def _of_joint(
+        self, one: joints_tried.Checked, known: Sequence[joints_tried.Checked]
+    ) -> tuple[Trial, ...]:
+        trials = joints_tried.tried(one, known, self._runs, FAILS, self._decode_from)
+        if not any(trial.r_ratio < EXPLAINS for trial in trials):
+            trials = (*trials, *normed(one, self._runs[2], self._module))
+        return tuple(sorted(trials, key=lambda trial: trial.r_ratio))
 
 
 def _alike(sides: Sequence[Sides | None]) -> bool:

@@ -104,7 +104,9 @@ def _best_of_each(module: Module, around: Around, one: Given, last: bool) -> Ite
                                 _looked_for(hypothesis, one))  # fmt: skip
         tried = [trial for variant in every for trial in _try(module, variant)]
         if tried:
-            yield min(tried, key=lambda trial: (trial.r_ratio, trial.limited))
+            # Of such as are as good, one that holds everywhere.
+            yield min(tried, key=lambda trial: (round(trial.r_ratio, 1), trial.limited,
+                                                trial.r_ratio))  # fmt: skip
 
 
 def _of_prompt(module: Module, around: Around, one: Given) -> Iterator[Trial]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...shared import np
 from .embedding_rows import ALIKE, RANKS, vectors_of
-from .fresh_weights import fresh_kind
+from .fresh_weights import fresh_kind, normal_sizes
 from .given import Finder, Found, Given
 
 LEAST_TOKENS = 3
@@ -29,8 +29,7 @@ def _with(one: Given, tokens: Any, vectors: Any) -> Any:
 
 
 def _sizes(one: Given) -> Iterator[tuple[str, float]]:
-    usual = float(one.reading.spec.get("fresh") or 0.02)
-    yield f"normal numbers of size {usual:g}", usual
+    yield from normal_sizes(one)
     yield "normal numbers of size 1", 1.0
 
 

@@ -32,9 +32,14 @@ EVEN = 1.6
 
 def _sizes(width: int, one: Given) -> Iterator[tuple[str, float]]:
     """What sizes fresh weights have: as the configuration says, and as a layer of torch has it."""
-    usual = float(one.reading.spec.get("fresh") or 0.02)
-    yield f"normal numbers of size {usual:g}", usual
+    yield from normal_sizes(one)
     yield "the even numbers of a new layer", (3 * width) ** -0.5
+
+
+def normal_sizes(one: Given) -> Iterator[tuple[str, float]]:
+    """Of numbers as the configuration says, or as most have it."""
+    for usual in dict.fromkeys((float(one.reading.spec.get("fresh") or 0.02), 0.02)):
+        yield f"normal numbers of size {usual:g}", usual
 
 
 def fresh_kind(z: Any, own: Any, sizes: Iterator[tuple[str, float]]) -> str | None:

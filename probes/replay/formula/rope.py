@@ -124,8 +124,15 @@ def angles(spec: Spec, positions: Any) -> tuple[Any, Any]:
         turned = through(turned.astype(np.float32), spec["angles_format"]).astype(np.float64)
     cos = np.cos(turned) * (factor * float(spec.get("cos_scale", 1)))
     sin = np.sin(turned) * (factor * float(spec.get("sin_scale", 1)))
-    cos, sin = cos.astype(np.float32), sin.astype(np.float32)
+    cos, sin = _taken(str(spec.get("table_as")), cos.astype(np.float32), sin.astype(np.float32))
     return stored(cos, spec.get("table_format")), stored(sin, spec.get("table_format"))
+
+
+def _taken(how: str, cos: Any, sin: Any) -> tuple[Any, Any]:
+    """Cosines and sines as a port may take them for each other."""
+    kinds = {"exchanged": (sin, cos), "sine-negative": (cos, -sin), "cosines": (cos, cos),
+             "sines": (sin, sin)}  # fmt: skip
+    return kinds.get(how, (cos, sin))
 
 
 def rotate(x: Any, cos: Any, sin: Any, spec: Spec) -> Any:

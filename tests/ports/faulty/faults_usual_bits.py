@@ -1,13 +1,24 @@
 """Seen faults: usual mistakes, in eight bits for weights and inputs, and in parts of ranks."""
 
+import math
+
 import torch
 from torch.nn import functional
 
-from .breaking import width
+from .breaking import has, width
+from .faults_third_more import TABLE
 from .faults_third_rest import DOWN, MIXED
 from .faults_usual import low, whole_numbers
 from .faults_usual_more import DOWN_PLACE, LOW, OUT, OUT_PLACE
-from .fifth_making import has_experts, of_experts, rewrite, to_pairs
+from .fifth_making import (
+    has_experts,
+    head,
+    of_block,
+    of_experts,
+    of_table,
+    rewrite,
+    to_pairs,
+)
 from .port import fault
 
 
@@ -108,4 +119,55 @@ def _(port):
     rows = torch.stack((gate.unflatten(0, (-1, 32)), up.unflatten(0, (-1, 32))), 1).flatten(0, 2)
     for each, part in zip(names, rows.chunk(len(names)), strict=True):
         port.weights[each] = part.contiguous()
+    return None
+
+
+@fault("seen-parallel-block-in-turn", "wrong-input", "(mlp|input_layernorm)")
+def _(port):
+    """The MLP is given what stands behind attention, where both should have the same input."""
+    if port.config.model_type != "cohere":
+        return False
+
+    def forward(layer, x, attention, mlp):
+        x = x + attention(layer.input_layernorm(x))
+        return x + mlp(layer.input_layernorm(x))
+
+    return of_block(port, forward)
+
+
+@fault("seen-shared-weights-of-qkv-in-four-bits", LOW, "self_attn", everywhere=True)
+def _(port):
+    """Queries, keys and values have four bits in blocks of 32, in all layers."""
+    found = [name for name in port.weights if name.endswith(
+        ("q_proj.weight", "k_proj.weight", "v_proj.weight"))]  # fmt: skip
+    for name in found:
+        w = port.weights[name].unflatten(-1, (-1, 32))
+        port.weights[name] = whole_numbers(w, -1, 4).flatten(-2)
+    return bool(found)
+
+
+@fault("seen-yarn-factor-squared", "rope-attention-factor-wrong", TABLE, everywhere=True)
+def _(port):
+    """The factor is applied to the table, and once more to what it turns."""
+    if port.config.model_type != "gpt_oss":
+        return False
+    factor = 0.1 * math.log(port.config.rope_parameters["factor"]) + 1
+    of_table(port, lambda cos, sin, places, table: (cos * factor, sin * factor))
+    return None
+
+
+@fault("seen-head-in-e4m3", LOW, "lm_head|embed_out", everywhere=True)
+def _(port):
+    if head(port) is None or port.config.tie_word_embeddings:
+        return False
+    port.weights[head(port)] = low_scaled(port.weights[head(port)])
+    return None
+
+
+@fault("seen-window-of-usual-length", "attention-window-wrong", "self_attn", everywhere=True)
+def _(port):
+    """The window of the class, longer than the prompt, and not that of the model."""
+    if not has(port, "sliding_window"):
+        return False
+    port.config.sliding_window = 4096
     return None

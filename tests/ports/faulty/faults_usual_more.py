@@ -150,7 +150,7 @@ def _(port):
     return None
 
 
-@fault("seen-shared-gate-without-weights", SHARED, "mlp")
+@fault("seen-shared-gate-without-weights", (SHARED, NOT_LOADED), "mlp")
 def _(port):
     """The gate is zero, so that each token has half of the shared expert."""
     return port.scale_rows(r"shared_expert_gate\.weight", lambda w: w * 0)
