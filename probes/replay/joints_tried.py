@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..shared import np
@@ -10,7 +10,7 @@ from .captures import Run
 from .failing_parts import of_output
 from .formula.few_bits import in_format
 from .hypotheses import Hypothesis
-from .modules import EXPLAINS, FLOOR, Trial, computed, error, off, size
+from .modules import EXPLAINS, FAILURES, FLOOR, Module, Trial, computed, error, off, size
 from .phases import WHERE
 from .sums import EMBEDDING, Joint, Place, explained
 from .trials import shown
@@ -184,6 +184,31 @@ def _by_factors(one: Checked, later: frozenset[Place] | None, target: Run) -> It
     only = one.joint.terms[0][0] if len(factors) == 1 else ""
     entry = "embedding" if EMBEDDING.search(only) else "factor"
     yield Trial(ENTRIES[entry], left / one.noise, words)
+
+
+def normed(one: Checked, target: Run, module_of: Callable[[str], Module | None]) -> Iterator[Trial]:
+    """The trials of a joint that only hands on what a norm gives: that of its input and of what
+    else the layer has computed by then. So it is where blocks have one norm for all branches, and
+    are computed one after another instead of side by side."""
+    sides = one.joint.sides(target)
+    if sides is None or len(one.joint.terms) != 1 or one.joint.terms[0][1] != "out":
+        return
+    name = one.joint.terms[0][0]
+    x, norm = target.get(name, "in"), module_of(name)
+    if x is None or norm is None or norm.reading.family != "norm":
+        return
+    noise = max(one.noise, ROUNDED * size(sides))
+    for place in one.joint.others:
+        more = target.get(*place)
+        if more is None or more.shape != x.shape or place[1] != "out":
+            continue
+        try:
+            with np.errstate(all="ignore"):
+                made = computed(norm.reading, {"x": x + more})
+        except FAILURES:
+            continue
+        words = f"it takes what {name} makes of its input with the output of {place[0]} added"
+        yield Trial(ENTRIES["source"], off(made, sides.output) / noise, words)
 
 
 def _off(joint: Joint, run: Run) -> float | None:

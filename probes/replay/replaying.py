@@ -17,7 +17,6 @@ from .around_parts import differs, with_doubt
 from .beside import LAYER, Beside, ending, others, siblings
 from .captures import Run
 from .checkpoint import Checkpoint
-from .joints_normed import normed
 from .manifest import Manifest
 from .modules import (
     EXPLAINS,
@@ -255,7 +254,7 @@ class Replay:
     ) -> tuple[Trial, ...]:
         trials = joints_tried.tried(one, known, self._runs, FAILS, self._decode_from)
         if not any(trial.r_ratio < EXPLAINS for trial in trials):
-            trials = (*trials, *normed(one, self._runs[2], self._module))
+            trials = (*trials, *joints_tried.normed(one, self._runs[2], self._module))
         return tuple(sorted(trials, key=lambda trial: trial.r_ratio))
 
 

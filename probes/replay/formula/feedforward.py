@@ -195,7 +195,8 @@ def moe(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
             made = _expert(spec, weights, expert, inside[row] * share)
             found[row] += made * share if how == "too" else made
         else:
-            found[row] += expert_output(spec, weights, expert, inside, row, memory) * share
+            made = expert_output(spec, weights, expert, inside, row, memory) * share
+            found[row] += stored(made, spec.get("weighted_format"))
     if (order := spec.get("routed_order")) is not None:
         found = found[order]
     found = at(spec, "routed", found)

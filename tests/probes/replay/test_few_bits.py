@@ -2,13 +2,17 @@
 
 import pytest
 
+from modelmedic.probes.replay import joints_tried
+from modelmedic.probes.replay.captures import Run
 from modelmedic.probes.replay.finding.given import Given
 from modelmedic.probes.replay.finding.registry import FINDERS
 from modelmedic.probes.replay.formula.few_bits import stored, weight_in
 from modelmedic.probes.replay.formula.formulas import FORMULAS
+from modelmedic.probes.replay.modules import Module, Sides
 from modelmedic.probes.replay.solving.relations import RELATIONS
 from modelmedic.probes.replay.solving.values import Value
 from modelmedic.probes.replay.spec import Reading
+from modelmedic.probes.replay.sums import Joint
 from modelmedic.probes.replay.weight_changes import changed
 from modelmedic.probes.replay.weight_orders import Around
 
@@ -35,6 +39,7 @@ def test_parts_of_attention_in_eight_bits(change):
 @pytest.mark.parametrize(("family", "spec", "parts", "change"), [
     ("mlp", GATED, MLP, {"product_format": "F8_E4M3-token"}),
     ("moe", MOE, EXPERTS, {"product_format": "F8_E5M2"}),
+    ("moe", MOE, EXPERTS, {"weighted_format": "F8_E5M2"}),
 ])  # fmt: skip
 def test_what_output_projections_are_given_in_eight_bits(family, spec, parts, change):
     assert named(family, spec, parts, change=change) == LOW
@@ -216,3 +221,34 @@ def test_each_rank_normalises_its_own_heads():
              for part, size in (("q", 32), ("k", 16))}  # fmt: skip
     told = named("attention", spec, PARTS | norms, change={"norm_ranks": 4})
     assert told == {"qk-norm-wrong"}
+
+
+@pytest.mark.parametrize("in_turn", [True, False])
+def test_one_norm_for_branches_that_are_computed_in_turn(in_turn):
+    """What the second branch is given is the norm of the sum, not that of the input again."""
+    one, two = (RANDOM.normal(size=(2, ALL, WIDTH)).astype(np.float32) for _ in range(2))
+    spec, weights = {"norm_kind": "rms", "norm_eps": 1e-6}, {"own.weight": one[0, 0]}
+    norm = Module("norm", Reading("norm", spec, weights), Sides({"x": one}, one), 1.0)
+    right = FORMULAS["norm"](spec, weights, {"x": one})
+    given = FORMULAS["norm"](spec, weights, {"x": one + two}) if in_turn else right + two
+    terms, others = (("norm", "out", 0),), (("branch", "out", 0),)
+    joint = Joint("mlp (input)", ("mlp", "in", 0), terms, (1.0,), others)
+    checked = joints_tried.Checked(joint, 1_000.0, 1e-3)
+    target = Taken({("norm", "in"): one, ("norm", "out"): right, ("branch", "out"): two,
+                    ("mlp", "in"): given})  # fmt: skip
+    (trial,) = joints_tried.normed(checked, target, lambda name: norm)
+    assert trial.hypothesis.cause == "wrong-input"
+    assert (trial.r_ratio < 1.8) is in_turn
+
+
+class Taken(Run):
+    """A run of tensors that were not captured."""
+
+    def __init__(self, tensors):
+        self.tensors = tensors
+
+    def get(self, module, side, element=0):
+        return self.tensors.get((module, side))
+
+    def has(self, module, side, element=0):
+        return (module, side) in self.tensors
