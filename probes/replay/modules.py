@@ -211,8 +211,15 @@ class Module(NamedTuple):
 
     def larger(self) -> float:
         """By how much the output is larger than that of the low-precision reference: its rounding
-        is so, too."""
-        return max(1.0, size(self.target) / self.whole) if self.whole else 1.0
+        is so, too. Much of it counts only if most tokens have it: one that runs away says nothing
+        of the others."""
+        if not self.whole:
+            return 1.0
+        output = self.target.output
+        tokens = np.linalg.norm(output.reshape(-1, output.shape[-1]).astype(np.float64), axis=-1)
+        usual = float(np.median(tokens)) * math.sqrt(len(tokens)) / self.whole
+        whole = size(self.target) / self.whole
+        return max(1.0, min(MOST_SENSITIVE, whole), min(whole, usual))
 
 
 def work_on(module: Module) -> Work:

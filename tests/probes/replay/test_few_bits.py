@@ -252,3 +252,14 @@ class Taken(Run):
 
     def has(self, module, side, element=0):
         return (module, side) in self.tensors
+
+
+@pytest.mark.parametrize("most", [True, False])
+def test_rounding_grows_with_an_output_of_which_most_is_large(most):
+    reading = Reading("linear", {}, OWN)
+    output = FORMULAS["linear"]({}, OWN, {"x": X})
+    whole, larger = float(np.linalg.norm(output)), output.copy()
+    larger[:, slice(None) if most else slice(1)] *= 1_000
+    module = Module("m", reading, Sides({"x": X}, larger), 1.0, 1.0, whole)
+    assert (module.larger() > 900) is most
+    assert module.larger() >= 50
