@@ -20,7 +20,7 @@ def stored(values: Any, name: Any, start: int | None = None) -> Any:
         return values
     values = in_format(values, "BF16")
     kind, _, of = str(name).partition("-")
-    if not of and kind in _EIGHT_BITS:
+    if not of and not kind.startswith("I"):
         return in_format(values, kind)
     if of != "all":
         return scaled(values, kind, -1)
