@@ -45,6 +45,8 @@ LOST = 0.02
 NEARER = 0.9
 """Share of what is wrong that a hypothesis leaves at the most if it counts that it makes more of
 rounding: else anything is explained by what is all rounding."""
+MUCH = 10.0
+"""R of a module from which on an output that is larger is looked at as closely, for its size."""
 GRID, STEPS = 25, 18
 """Points of a grid, at least, and steps of the search around the best one."""
 POINTS = 3.2
@@ -269,7 +271,7 @@ def _measured(
     words = {"old": shown(variant.old), "new": shown(new)}
     lost = part is not None and variant.fit is not None and abs(new) < LOST * abs(variant.old)
     ratio = math.inf if lost else measure(reading)
-    if ratio < NEAR * module.larger():
+    if ratio < NEAR or (ratio < NEAR * module.larger() and module.alone() > MUCH):
         ratio = _beside_rounding(module, reading, ratio, lambda: measure(module.reading))
     mark = _mark(module, reading, part) if ratio < EXPLAINS else ()
     return Trial(variant.hypothesis, ratio, variant.hypothesis.says.format(**words), mark=mark)
