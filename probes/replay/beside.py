@@ -196,6 +196,8 @@ class Beside(NamedTuple):
             if each == name or each.startswith(f"{name}."):
                 continue
             for side, words in (("in", "the input"), ("out", "the output")):
+                if side == "out" and name.startswith(f"{each}."):
+                    continue  # what it is a part of is not ready yet
                 found = self.run.get(each, side) if self.run.has(each, side) else None
                 found = _of_tokens(found, x, start)
                 if found is None or found.shape != x.shape or np.array_equal(found, x):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -35,6 +36,7 @@ class Hypothesis(NamedTuple):
     find: str = ""
     fixed: Mapping[str, Any] = {}
     last: bool = False
+    below: float = math.inf
 
     @property
     def free(self) -> bool:
@@ -87,6 +89,7 @@ def _read(entry: Mapping[str, Any]) -> Hypothesis:
         entry["id"], entry["cause"], tuple(entry["of"]), entry["says"], entry.get("if", {}),
         entry.get("set", {}), weights, fit, entry.get("find", ""),
         entry.get("with", {}), bool(entry.get("last")),
+        float(entry.get("below") or math.inf),
     )  # fmt: skip
 
 

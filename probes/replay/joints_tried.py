@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..shared import np
@@ -10,7 +10,7 @@ from .captures import Run
 from .failing_parts import of_output
 from .formula.few_bits import in_format
 from .hypotheses import Hypothesis
-from .modules import EXPLAINS, FLOOR, Trial, computed, error, off, size
+from .modules import EXPLAINS, FAILURES, FLOOR, Module, Trial, computed, error, off, size
 from .phases import WHERE
 from .sums import EMBEDDING, Joint, Place, explained
 from .trials import shown
@@ -137,7 +137,7 @@ def _trials(one: Checked, later: frozenset[Place] | None, target: Run) -> Iterat
                 old, new = _shown(joint.terms[at]), _shown(other)
                 source = other[0] if other[1] == "out" else ""
                 yield Trial(
-                    _ENTRY["source"], left / noise,
+                    ENTRIES["source"], left / noise,
                     f"it takes {new} where the reference takes {old}", source=source,
                 )  # fmt: skip
     yield from _rounded(one, target)
@@ -148,7 +148,7 @@ def _trials(one: Checked, later: frozenset[Place] | None, target: Run) -> Iterat
             if sides is not None:
                 rounded = max(noise, ROUNDED * size(sides))
                 left = error(more.reading, sides)
-                yield Trial(_ENTRY["source"], left / rounded, f"{_shown(other)} is added to it")
+                yield Trial(ENTRIES["source"], left / rounded, f"{_shown(other)} is added to it")
 
 
 def _rounded(one: Checked, target: Run) -> Iterator[Trial]:
@@ -162,7 +162,7 @@ def _rounded(one: Checked, target: Run) -> Iterator[Trial]:
         made = in_format(in_format(whole, "BF16"), name)
         moved = in_format(in_format(whole * (1 + noise), "BF16"), name)
         usual = float(np.hypot(np.linalg.norm(made - moved), one.noise))
-        yield Trial(_ENTRY["rounded"], off(made, sides.output) / usual,
+        yield Trial(ENTRIES["rounded"], off(made, sides.output) / usual,
                     f"the sum is kept in eight bits ({name})")  # fmt: skip
 
 
@@ -178,12 +178,37 @@ def _by_factors(one: Checked, later: frozenset[Place] | None, target: Run) -> It
     lost = [place for place, old, new in known if abs(new) < CHANGED * abs(old)]
     if lost and len(lost) < len(factors) and one.joint.output[1] == "in":
         if later is None or set(lost) & later:
-            yield Trial(_ENTRY["source"], left / one.noise, words)
+            yield Trial(ENTRIES["source"], left / one.noise, words)
         if later is not None and set(lost) <= later:
             return
     only = one.joint.terms[0][0] if len(factors) == 1 else ""
     entry = "embedding" if EMBEDDING.search(only) else "factor"
-    yield Trial(_ENTRY[entry], left / one.noise, words)
+    yield Trial(ENTRIES[entry], left / one.noise, words)
+
+
+def normed(one: Checked, target: Run, module_of: Callable[[str], Module | None]) -> Iterator[Trial]:
+    """The trials of a joint that only hands on what a norm gives: that of its input and of what
+    else the layer has computed by then. So it is where blocks have one norm for all branches, and
+    are computed one after another instead of side by side."""
+    sides = one.joint.sides(target)
+    if sides is None or len(one.joint.terms) != 1 or one.joint.terms[0][1] != "out":
+        return
+    name = one.joint.terms[0][0]
+    x, norm = target.get(name, "in"), module_of(name)
+    if x is None or norm is None or norm.reading.family != "norm":
+        return
+    noise = max(one.noise, ROUNDED * size(sides))
+    for place in one.joint.others:
+        more = target.get(*place)
+        if more is None or more.shape != x.shape or place[1] != "out":
+            continue
+        try:
+            with np.errstate(all="ignore"):
+                made = computed(norm.reading, {"x": x + more})
+        except FAILURES:
+            continue
+        words = f"it takes what {name} makes of its input with the output of {place[0]} added"
+        yield Trial(ENTRIES["source"], off(made, sides.output) / noise, words)
 
 
 def _off(joint: Joint, run: Run) -> float | None:
@@ -213,7 +238,7 @@ def _entry(name: str, cause: str) -> Hypothesis:
     return Hypothesis(name, cause, ("sum",), "", {}, {}, (), {})
 
 
-_ENTRY = {
+ENTRIES = {
     "factor": _entry("joint-factor", "residual-multiplier-wrong"),
     "embedding": _entry("joint-embedding", "embedding-multiplier-wrong"),
     "rounded": _entry("joint-rounded", "precision-ordering"),

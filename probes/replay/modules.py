@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..shared import np
 from .failing_parts import Part
 from .formula.feedforward import route
-from .formula.few_bits import stored
+from .formula.few_bits import stored, weight_in
 from .formula.formulas import FORMULAS
 from .hypotheses import Hypothesis, Variant
 from .phases import Phase, error_within, limited
@@ -207,8 +207,19 @@ class Module(NamedTuple):
         if not self.usual or not self.whole:
             return 1.0
         found = sensitivity(reading, self.target.given) / self.usual
-        larger = size(self.target) / self.whole
-        return min(MOST_SENSITIVE, max(1.0, found, larger))
+        return max(1.0, min(MOST_SENSITIVE, found), self.larger())
+
+    def larger(self) -> float:
+        """By how much the output is larger than that of the low-precision reference: its rounding
+        is so, too. Much of it counts only if most tokens have it: one that runs away says nothing
+        of the others."""
+        if not self.whole:
+            return 1.0
+        output = self.target.output
+        tokens = np.linalg.norm(output.reshape(-1, output.shape[-1]).astype(np.float64), axis=-1)
+        usual = float(np.median(tokens)) * math.sqrt(len(tokens)) / self.whole
+        whole = size(self.target) / self.whole
+        return max(1.0, min(MOST_SENSITIVE, whole), min(whole, usual))
 
 
 def work_on(module: Module) -> Work:
@@ -221,8 +232,16 @@ def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
     """What a module computes under a reading."""
     if (other := reading.spec.get("other_input")) is not None:
         given = {**given, "x": other, "memory": None}
+    if name := reading.spec.get("weight_bits"):
+        reading = reading._replace(spec=reading.spec | {"weight_bits": None}, weights={
+            key: weight_in(each, name) if each.ndim > 1 and "router" not in key else each
+            for key, each in reading.weights.items()})  # fmt: skip
     if name := reading.spec.get("in_format"):
-        given = {**given, "x": stored(given["x"], name), "memory": None}
+        if reading.spec.get("inside_too"):
+            more = {"product_format": name, "rounded_parts": "m", "parts_format": name}
+            reading = reading._replace(spec=reading.spec | more)
+        x = stored(given["x"], name, reading.spec.get("decode_from"))
+        given = {**given, "x": x, "memory": None}
     if (memory := given.get("memory")) is None:
         return FORMULAS[reading.family](reading.spec, reading.weights, given)
     return memory.again("computed", (reading, given), lambda: FORMULAS[reading.family](

@@ -172,8 +172,10 @@ class Replay:
     def _tags(self, name: str, reading: Reading) -> dict[str, Any]:
         """What the name of a module tells of the order of its rows and columns."""
         last = name.rpartition(".")[2]
+        fresh = text_config(self._config).get("initializer_range")
         found: dict[str, Any] = {"is_head": last in HEADS, "parts_seen": self._sees_parts(name)}
         found["gate_seen"] = found["parts_seen"] and reading.family == "mlp"
+        found["fresh"] = fresh
         if reading.family == "norm":
             found["width"] = reading.weights["own.weight"].size
             found["is_qk"] = bool(re.match(r"[qk]_", last))
@@ -256,12 +258,16 @@ class Replay:
         known = [one for one in every if one is not None]
         for one in known:
             fails = not one.ratio < FAILS
-            trials = (
-                joints_tried.tried(one, known, self._runs, FAILS, self._decode_from)
-                if fails
-                else ()
-            )
+            trials = self._of_joint(one, known) if fails else ()
             yield Replayed(one.joint.name, "sum", one.ratio, trials)
+
+    def _of_joint(
+        self, one: joints_tried.Checked, known: Sequence[joints_tried.Checked]
+    ) -> tuple[Trial, ...]:
+        trials = joints_tried.tried(one, known, self._runs, FAILS, self._decode_from)
+        if not any(trial.r_ratio < EXPLAINS for trial in trials):
+            trials = (*trials, *joints_tried.normed(one, self._runs[2], self._module))
+        return tuple(sorted(trials, key=lambda trial: trial.r_ratio))
 
 
 def _alike(sides: Sequence[Sides | None]) -> bool:

@@ -45,6 +45,8 @@ LOST = 0.02
 NEARER = 0.9
 """Share of what is wrong that a hypothesis leaves at the most if it counts that it makes more of
 rounding: else anything is explained by what is all rounding."""
+MUCH = 10.0
+"""R of a module from which on an output that is larger is looked at as closely, for its size."""
 GRID, STEPS = 25, 18
 """Points of a grid, at least, and steps of the search around the best one."""
 POINTS = 3.2
@@ -96,14 +98,17 @@ def try_all(
 
 def _best_of_each(module: Module, around: Around, one: Given, last: bool) -> Iterator[Trial]:
     """The best trial of each hypothesis."""
+    alone = module.alone()
     for hypothesis in all_hypotheses():
-        if hypothesis.last is not last:
+        if hypothesis.last is not last or alone > hypothesis.below:
             continue
         every = itertools.chain(variants(hypothesis, module.reading, around),
                                 _looked_for(hypothesis, one))  # fmt: skip
         tried = [trial for variant in every for trial in _try(module, variant)]
         if tried:
-            yield min(tried, key=lambda trial: (trial.r_ratio, trial.limited))
+            # Of such as are as good, one that holds everywhere.
+            yield min(tried, key=lambda trial: (round(trial.r_ratio, 1), trial.limited,
+                                                trial.r_ratio))  # fmt: skip
 
 
 def _of_prompt(module: Module, around: Around, one: Given) -> Iterator[Trial]:
@@ -114,8 +119,9 @@ def _of_prompt(module: Module, around: Around, one: Given) -> Iterator[Trial]:
         return
     one = one._replace(rows=phase.rows, solved={})
     module = module._replace(phase=phase, parts=(), terms=None)
+    alone = module.alone()
     for hypothesis in all_hypotheses():
-        every = () if hypothesis.last else itertools.chain(
+        every = () if hypothesis.last or alone > hypothesis.below else itertools.chain(
             variants(hypothesis, module.reading, around), _looked_for(hypothesis, one))  # fmt: skip
         tried = [trial for variant in every for trial in _in_phase(module, variant)]
         if tried:
@@ -265,7 +271,7 @@ def _measured(
     words = {"old": shown(variant.old), "new": shown(new)}
     lost = part is not None and variant.fit is not None and abs(new) < LOST * abs(variant.old)
     ratio = math.inf if lost else measure(reading)
-    if ratio < NEAR:
+    if ratio < NEAR or (ratio < NEAR * module.larger() and module.alone() > MUCH):
         ratio = _beside_rounding(module, reading, ratio, lambda: measure(module.reading))
     mark = _mark(module, reading, part) if ratio < EXPLAINS else ()
     return Trial(variant.hypothesis, ratio, variant.hypothesis.says.format(**words), mark=mark)

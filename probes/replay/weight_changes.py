@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..shared import np
+from .formula.few_bits import weight_in
 from .weight_orders import ORDERS, Around, Change, Weights
 
 
@@ -138,10 +139,14 @@ def _join(weights: Weights, around: Around, parts: str, how: str) -> dict[str, A
         elif how == "grouped":
             cut = _by_group(whole, [len(piece) for piece in pieces], around)
         elif how.startswith("undo-"):
-            count = _blocks(how.removeprefix("undo-"), around)
+            word = how.removeprefix("undo-")
+            count = (_of_size(pieces, int(word[3:])) if word.startswith("of-")
+                     else _blocks(word, around))  # fmt: skip
             cut = _undone(whole, [len(piece) for piece in pieces], count)
         elif how == "heads":
             cut = _done(pieces, _blocks(how, around))
+        elif how.startswith("of-"):  # blocks of so many rows of each part in turn
+            cut = _done(pieces, _of_size(pieces, int(how[3:])))
         else:
             cut = _done(pieces, int(how))
         for name, piece, old in zip(names, cut, pieces, strict=True):
@@ -149,6 +154,13 @@ def _join(weights: Weights, around: Around, parts: str, how: str) -> dict[str, A
                 raise ValueError("it cannot be taken apart so")
             found[f"{name}{kind}"] = np.moveaxis(piece, 0, axis)
     return found
+
+
+def _of_size(pieces: list[Any], size: int) -> int:
+    """How many blocks of so many rows each part has."""
+    if any(len(piece) % size or len(piece) == size for piece in pieces):
+        raise ValueError("it cannot be taken apart so")
+    return len(pieces[0]) // size
 
 
 def _blocks(word: str, around: Around) -> int:
@@ -181,6 +193,22 @@ def _by_group(whole: Any, sizes: list[int], around: Around) -> list[Any]:
     parts = whole.reshape(groups, each + 2, width, *whole.shape[1:])
     cut = (parts[:, :each], parts[:, each : each + 1], parts[:, each + 1 :])
     return [piece.reshape(size, *whole.shape[1:]) for piece, size in zip(cut, sizes, strict=True)]
+
+
+def _turn_joined(weights: Weights, around: Around, parts: str, how: str) -> dict[str, Any]:
+    """Matrices that are fused and used without a transposition that the whole needs: ``turned``, or
+    ``reread``, its numbers in their order in the other shape, then transposed."""
+    names = parts.split("+")
+    kind = "" if names[0].startswith("experts") else ".weight"
+    whole = np.concatenate([weights[f"{name}{kind}"] for name in names], axis=-2)
+    if how == "turned":
+        made = np.ascontiguousarray(whole.swapaxes(-1, -2)).reshape(whole.shape)
+    else:
+        shape = (*whole.shape[:-2], whole.shape[-1], whole.shape[-2])
+        made = np.ascontiguousarray(whole).reshape(shape).swapaxes(-1, -2)
+    cut = np.split(made, len(names), axis=-2)
+    return {f"{name}{kind}": np.ascontiguousarray(one)
+            for name, one in zip(names, cut, strict=True)}  # fmt: skip
 
 
 def _shard(weights: Weights, around: Around, part: str, count: str, rank: str) -> dict[str, Any]:
@@ -217,13 +245,13 @@ def _repeat_bias(weights: Weights, around: Around, part: str, count: str) -> dic
     return {part: weights[part] * np.float32(count)}
 
 
-def _round(weights: Weights, around: Around, part: str, bits: str) -> dict[str, Any]:
-    """Numbers of fewer bits, one step for each row."""
-    matrix = weights[part]
-    most = 2.0 ** (int(bits) - 1) - 1
-    step = np.abs(matrix).max(axis=-1, keepdims=True) / most
-    step[step == 0] = 1
-    return {part: np.round(matrix / step) * step}
+def _round(weights: Weights, around: Around, part: str, name: str) -> dict[str, Any]:
+    """Numbers of fewer bits, of all matrices whose names begin so."""
+    found = {key: weight_in(matrix, name) for key, matrix in weights.items()
+             if key.startswith(part) and matrix.ndim > 1}  # fmt: skip
+    if not found:
+        raise KeyError(part)
+    return found
 
 
 CHANGES: dict[str, Change] = {
@@ -231,5 +259,5 @@ CHANGES: dict[str, Change] = {
     "transpose": _transpose, "reread": _reread, "drop": _drop, "zero": _zero, "ones": _ones,
     "swap": _swap, "copy": _copy, "load": _load, "other-layer": _other_layer, "from": _from,
     "with-bias": _with_bias, "join": _join, "shard": _shard, "repeat": _repeat_bias,
-    "round": _round, "lose": _lose,
+    "round": _round, "lose": _lose, "turn-joined": _turn_joined,
 }  # fmt: skip

@@ -71,6 +71,9 @@ class ReplayHypothesis(Strict):
     last: StrictBool = Field(
         False, description="It is tried only where nothing else tells the cause."
     )
+    below: StrictInt | StrictFloat | None = Field(
+        None, gt=0, description="R of a module up to which it is tried: what it does is small."
+    )
     says: str = Field(description="What the report tells; {old} and {new} are values.")
 
 

@@ -11,6 +11,8 @@ from .given import Finder, Found, Given
 
 MOST_HEADS = 16
 STEPS, STEP = 6, 0.02
+NEARER = 0.95
+"""What one step has to leave of what is wrong at the most, for another one to be worth its time."""
 OTHER = 0.05
 """How far a factor has to be from one, at least one of them."""
 LARGEST = 3.0
@@ -18,27 +20,38 @@ LARGEST = 3.0
 
 
 def _scales(one: Given) -> Found:
-    """By Gauss and Newton: few factors, and far more numbers that have to fit."""
-    groups = int(one.reading.spec["kv_heads"])
+    """By Gauss and Newton: few factors, and far more numbers that have to fit. Each row of
+    the batch may have its own."""
+    groups, rows = int(one.reading.spec["kv_heads"]), len(one.output)
     if groups > MOST_HEADS:
         return
-    for of in ("past", "all"):
-        logs = np.zeros(2 * groups)
-        for _ in range(STEPS):
-            left = _left(one, logs, of)
-            slopes = np.stack([(_left(one, logs + STEP * unit, of) - left) / STEP
-                               for unit in np.eye(2 * groups)], axis=1)  # fmt: skip
-            move = np.linalg.lstsq(slopes, -left, rcond=None)[0]
-            logs = (logs + move.clip(-0.7, 0.7)).clip(-LARGEST, LARGEST)
-        factors = np.exp(logs)
-        if np.isfinite(factors).all() and np.abs(factors - 1).max() > OTHER:
-            words = ", ".join(f"{each:.3g}" for each in factors[:8])
-            yield _read(one, logs, of), f"{words} ({of})"
+    for count in (1, rows) if 1 < rows <= MOST_HEADS // groups else (1,):
+        for of in ("past", "all", "prompt"):
+            logs = _fitted(one, count * groups, of)
+            factors = np.exp(logs)
+            if np.isfinite(factors).all() and np.abs(factors - 1).max() > OTHER:
+                words = ", ".join(f"{each:.3g}" for each in factors[:8])
+                yield _read(one, logs, of), f"{words} ({of})"
+
+
+def _fitted(one: Given, count: int, of: str) -> Any:
+    logs = np.zeros(2 * count)
+    left = _left(one, logs, of)
+    for _ in range(STEPS):
+        slopes = np.stack([(_left(one, logs + STEP * unit, of) - left) / STEP
+                           for unit in np.eye(2 * count)], axis=1)  # fmt: skip
+        move = np.linalg.lstsq(slopes, -left, rcond=None)[0]
+        logs = (logs + move.clip(-0.7, 0.7)).clip(-LARGEST, LARGEST)
+        before, left = left, _left(one, logs, of)
+        if not np.linalg.norm(left) < NEARER * np.linalg.norm(before):
+            break
+    return logs
 
 
 def _read(one: Given, logs: Any, of: str) -> Reading:
-    keys, values = np.split(np.exp(logs).astype(np.float32), 2)
-    scales = keys[:, None, None], values[:, None, None]
+    groups = int(one.reading.spec["kv_heads"])
+    parts = np.split(np.exp(logs).astype(np.float32), 2)
+    scales = tuple(part.reshape(-1, groups)[:, :, None, None] for part in parts)
     before = one.reading.spec, one.reading.weights
     spec = one.reading.spec | {"cached": "scaled", "cached_scales": scales, "cached_of": of}
     return one.reading._replace(spec=spec | {"prompt": before})

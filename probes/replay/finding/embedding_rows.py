@@ -88,7 +88,7 @@ def _words(tokens: Any, rows: Any, weight: Any) -> str:
     return ", ".join(some[:4]) + (", ..." if len(some) > 4 else "")
 
 
-def _vectors(one: Given) -> tuple[Any, Any]:
+def vectors_of(one: Given) -> tuple[Any, Any]:
     """The tokens of the run, and the vector of each without the factor of the model."""
     weight = one.reading.weights["own.weight"]
     ids, vectors = one.given["x"].astype(np.int64).ravel(), one.output.reshape(-1, weight.shape[1])
@@ -100,7 +100,7 @@ def _added(one: Given) -> Found:
     """What is added to the rows of tokens is rows, too: those of ranks that do not mask what they
     do not have, say."""
     weight = one.reading.weights["own.weight"]
-    tokens, vectors = _vectors(one)
+    tokens, vectors = vectors_of(one)
     if len(tokens) * weight.size > MOST_COMPARED or len(tokens) < 2:
         return
     left = vectors - weight[tokens]
@@ -120,7 +120,7 @@ def _added(one: Given) -> Found:
 
 def _of_module(one: Given) -> Found:
     """The rows of another weight of the model, for each token its own."""
-    tokens, vectors = _vectors(one)
+    tokens, vectors = vectors_of(one)
     whole = float((vectors * vectors).sum())
     for place, weights in one.given["alike"](lambda own, other: own != other):
         weight = weights["own.weight"]
@@ -133,7 +133,7 @@ def _columns(fits: Callable[[Any], bool]) -> Finder:
     """Channels that come from others, the same in the vectors of all tokens."""
 
     def find(one: Given) -> Found:
-        tokens, vectors = _vectors(one)
+        tokens, vectors = vectors_of(one)
         weight = one.reading.weights["own.weight"]
         right = weight[tokens]
         if len(tokens) < LEAST_TOKENS or right.shape[1] > MOST_CHANNELS:

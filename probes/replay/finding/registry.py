@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from .cache_scales import CACHE_FINDERS
+from .embedding_fresh import EMBEDDING_FRESH
 from .embedding_rows import EMBEDDING_FINDERS
 from .experts import EXPERT_FINDERS
+from .fresh_weights import FRESH_FINDERS
 from .functions_read import FUNCTION_FINDERS
 from .given import Finder
 from .key_counts import COUNT_FINDERS
@@ -21,6 +23,8 @@ FINDERS: dict[str, Finder] = {
     **PARTS,
     **ROW_FINDERS,
     **EMBEDDING_FINDERS,
+    **EMBEDDING_FRESH,
+    **FRESH_FINDERS,
     **OTHER_WEIGHTS,
     **PART_INPUTS,
     **MASK_FINDERS,

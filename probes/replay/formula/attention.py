@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ...shared import np
 from .basics import capped, linear, normalise, reduced
+from .few_bits import stored
 from .masking import as_found, cached, masked
 from .nodes import at
 from .positions import places
@@ -71,7 +72,9 @@ def mixed_heads(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     factor = np.float32(spec["scale"])
     late = spec.get("cap_place") == "behind-mask"
     logits = logits * factor if late else capped(spec, logits, "softcap", factor)
+    logits = _rounded(spec, "s", logits)
     shares = at(spec, "shares", masked(spec, weights, at(spec, "scores", logits)))
+    shares = _rounded(spec, "w", shares)
     if held is not None and "v" in spec.get("cached_parts", "kv"):
         shares = moved_shares(shares, held)
     if "v" in scales:
@@ -80,7 +83,16 @@ def mixed_heads(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
         mixed = shares @ v
     else:
         mixed = (shares * ~there) @ v + (shares * there) @ _shared(spec, old[2], groups, "v")
-    return at(spec, "mixed", mixed * np.float32(spec.get("value_scale", 1)))
+    mixed = at(spec, "mixed", mixed * np.float32(spec.get("value_scale", 1)))
+    return _rounded(spec, "m", mixed)
+
+
+def _rounded(spec: Spec, letter: str, part: Any) -> Any:
+    """A value inside that is kept in few bits: queries, keys and values as they meet (``q``, ``k``,
+    ``v``), scores (``s``), shares (``w``) and what the heads give (``m``)."""
+    if letter not in (spec.get("rounded_parts") or ""):
+        return part
+    return stored(part, spec.get("parts_format"), spec.get("decode_from"))
 
 
 def _held(spec: Spec, logits: Any) -> Any:
@@ -131,7 +143,8 @@ def _projected(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Projec
     turned = _qk_norm(spec, weights, *turned, late)
     if spec.get("cached") == "unnormed":
         k = _turned(spec, q, bare, given.get("table"))[1]
-    return Projected(*turned, v, q, k)
+    turned = _rounded(spec, "q", turned[0]), _rounded(spec, "k", turned[1])
+    return Projected(*turned, _rounded(spec, "v", v), q, k)
 
 
 def _grown(q: Any, length: float) -> Any:

@@ -84,7 +84,10 @@ _WEIGHTS: dict[str, Callable[[Any], Any]] = {
 
 def _over(spec: Spec, x: Any) -> Any:
     """Normalised over the channels, or over what a port takes for them."""
-    if width := spec.get("norm_width"):
+    width = spec.get("norm_width")
+    if ranks := spec.get("norm_ranks"):  # each takes the figure of its own channels
+        width = x.shape[-1] // int(ranks)
+    if width:
         return _plain(spec, x.reshape(*x.shape[:-1], -1, int(width)), -1).reshape(x.shape)
     if axes := spec.get("norm_axes"):
         return _by_calls(spec, x, axes)

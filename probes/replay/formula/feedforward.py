@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,13 +14,14 @@ from .remembered import Remembered
 from .rope import Spec
 
 _GLU = ("act", "act_place", "glu_limit", "glu_product", "glu_sum", "gate_scale", "glu_alpha",
-        "up_offset", "glu_limit_of", "expert_format")  # fmt: skip
+        "up_offset", "glu_limit_of", "expert_format", "product_format")  # fmt: skip
 """Settings that change what experts compute."""
 
 
 def mlp(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     """down(act(gate x) * up x), or down(act(up x)) where there is no gate."""
     made = inner(spec, weights, given["x"], given.get("memory"))
+    made = stored(made, spec.get("product_format"), spec.get("decode_from"))
     return reduced(spec, weights, "down", made)
 
 
@@ -84,11 +86,13 @@ def route(spec: Spec, weights: Weights, x: Any) -> tuple[Any, Any]:
     order = np.argsort(kept if spec.get("choice") == "lowest" else -kept, axis=-1, kind="stable")
     first = int(spec.get("choice_from", 0))
     order = order[:, first : first + count]
+    if ranks := int(spec.get("choice_ranks") or 0):
+        order = _of_each_rank(spec, ranked, ranks, count)
     chosen = np.take_along_axis(source, order, axis=-1)
     if spec.get("choice") == "numbered":
         order = np.broadcast_to(np.arange(count), order.shape)
     if how := spec.get("normalised"):
-        chosen = chosen / _whole(how, chosen, scores)
+        chosen = chosen / _whole(how, chosen, order, scores.shape[-1])
     chosen = _weighed(spec.get("routing"), chosen, np.take_along_axis(logits, order, axis=-1))
     return order, at(spec, "router.shares", chosen * np.float32(spec.get("routed_scale") or 1))
 
@@ -97,7 +101,11 @@ def _scores(spec: Spec, logits: Any) -> Any:
     """Scores of all experts; several functions one after another where a hyphen joins them."""
     found = logits
     for name in str(spec.get("score") or "softmax").split("-"):
-        found = _softmax(found) if name == "softmax" else activate(name, found)
+        if name.startswith("local"):  # each of so many ranks has the softmax of its own experts
+            parts = np.split(found, int(name[5:]), axis=-1)
+            found = np.concatenate([_softmax(part) for part in parts], axis=-1)
+        else:
+            found = _softmax(found) if name == "softmax" else activate(name, found)
     return found
 
 
@@ -116,7 +124,13 @@ def _ranked(spec: Spec, weights: Weights, x: Any, logits: Any, scores: Any) -> t
     return ranked, ranked if spec.get("correction_for") == "both" else scores
 
 
-def _whole(how: Any, chosen: Any, scores: Any) -> Any:
+def _whole(how: Any, chosen: Any, order: Any, count: int) -> Any:
+    """What shares of the chosen experts are divided by; ``ranks-N``: each by the sum of those on
+    the same of N ranks."""
+    if str(how).startswith("ranks-"):
+        rank = order * int(str(how)[6:]) // count
+        alike = rank[:, :, None] == rank[:, None]
+        return (alike * chosen[:, None]).sum(axis=-1) + 1e-20
     if how == "largest":
         return chosen.max(axis=-1, keepdims=True)
     if how == "root":
@@ -142,6 +156,17 @@ def _weighed(how: Any, chosen: Any, logits: Any) -> Any:
     return chosen[:, ::-1] if how == "reversed" else chosen
 
 
+def _of_each_rank(spec: Spec, ranked: Any, ranks: int, count: int) -> Any:
+    """Each rank chooses among its own experts: as many as all should, or its share of them."""
+    each = count if spec.get("choice_of") == "all" else count // ranks
+    size = ranked.shape[-1] // ranks
+    if not each or ranked.shape[-1] % ranks or each > size:
+        raise ValueError("there are no such ranks")
+    best = np.argsort(-ranked.reshape(len(ranked), ranks, size), axis=-1, kind="stable")
+    found = best[:, :, :each] + np.arange(ranks)[:, None] * size
+    return found.reshape(len(ranked), -1)
+
+
 def _groups(spec: Spec, ranked: Any) -> Any:
     """Experts of groups that are not chosen get the lowest rank."""
     groups, kept = int(spec.get("groups") or 1), int(spec.get("groups_kept") or 1)
@@ -159,6 +184,9 @@ def moe(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     """The experts of each row, weighted, and the shared one."""
     x, memory = given["x"], given.get("memory")
     rows = x.reshape(-1, x.shape[-1])
+    if spec.get("experts_capacity") is not None:
+        prompt = np.arange(x.shape[-2]) < int(spec.get("decode_from") or x.shape[-2])
+        spec = {**spec, "prompt_rows": np.broadcast_to(prompt, x.shape[:-1]).ravel()}
     found = np.zeros_like(rows)
     inside = _input(spec, "experts", rows)
     memory = memory if inside is rows else None
@@ -167,7 +195,8 @@ def moe(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
             made = _expert(spec, weights, expert, inside[row] * share)
             found[row] += made * share if how == "too" else made
         else:
-            found[row] += expert_output(spec, weights, expert, inside, row, memory) * share
+            made = expert_output(spec, weights, expert, inside, row, memory) * share
+            found[row] += stored(made, spec.get("weighted_format"))
     if (order := spec.get("routed_order")) is not None:
         found = found[order]
     found = at(spec, "routed", found)
@@ -192,10 +221,27 @@ def routed(spec: Spec, weights: Weights, rows: Any) -> Iterator[tuple[int, Any, 
     kept = spec.get("experts_kept")
     if added := spec.get("experts_added"):  # of the chosen ones
         order, shares = _some(spec, order, shares, int(added))
+    if (most := spec.get("experts_capacity")) is not None:
+        shares = shares * _served(spec, order, len(weights["experts.down"]), float(most))
     for expert in range(len(weights["experts.down"])):
         row, place = np.nonzero(order == expert)
         if len(row) and (kept is None or expert in kept):
             yield expert, row, shares[row, place, None]
+
+
+def _served(spec: Spec, order: Any, count: int, times: float) -> Any:
+    """Which of the chosen experts have room for a token of the prompt: each takes so many times an
+    equal share of all that are chosen, in the order of tokens or of places."""
+    prompt = spec["prompt_rows"]
+    share = times * order[prompt].size / count
+    most = math.floor(share) if spec.get("capacity_is") == "floor" else math.ceil(share)
+    found = np.ones(order.shape, bool)
+    by_place = spec.get("capacity_by") == "place"
+    chosen = order[prompt].T if by_place else order[prompt]
+    marks = chosen.ravel()[:, None] == np.arange(count)
+    place = (np.cumsum(marks, axis=0) * marks).sum(axis=-1).reshape(chosen.shape)
+    found[prompt] = (place.T if by_place else place) <= most
+    return found
 
 
 def _some(spec: Spec, order: Any, shares: Any, count: int) -> tuple[Any, Any]:
@@ -221,7 +267,8 @@ def expert_output(
 
 
 def _expert(spec: Spec, weights: Weights, expert: int, rows: Any) -> Any:
-    made = expert_inner(spec, weights, expert, rows) @ weights["experts.down"][expert].T
+    made = stored(expert_inner(spec, weights, expert, rows), spec.get("product_format"))
+    made = made @ weights["experts.down"][expert].T
     bias = weights.get("experts.down_bias")
     made = made if bias is None else made + bias[expert]
     return at(spec, "expert", stored(made, spec.get("expert_format")))

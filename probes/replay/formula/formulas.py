@@ -17,19 +17,24 @@ Given = Mapping[str, Any]
 Formula = Callable[[Mapping[str, Any], Mapping[str, Any], Given], Any]
 
 
+def _kept(spec: Mapping[str, Any], found: Any) -> Any:
+    """What a module gives, in the format in which it is kept."""
+    return stored(found, spec.get("out_format"), spec.get("decode_from"))
+
+
 def _linear(spec: Mapping[str, Any], weights: Mapping[str, Any], given: Given) -> Any:
     if factor := spec.get("weight_scale"):  # the product is kept in the format of the weights
         scaled = in_format(weights["own.weight"] * np.float32(factor), "BF16")
         weights = {**weights, "own.weight": scaled}
     found = reduced(spec, weights, "own", at(spec, "x", given["x"]))
-    found = stored(found * np.float32(spec.get("out_scale", 1)), spec.get("out_format"))
+    found = _kept(spec, found * np.float32(spec.get("out_scale", 1)))
     return at(spec, "out", found)
 
 
 def _embedding(spec: Mapping[str, Any], weights: Mapping[str, Any], given: Given) -> Any:
     rows = given["x"].astype(np.int64)
     found = weights["own.weight"][rows] * np.float32(spec["scale"])
-    return at(spec, "out", stored(found, spec.get("out_format")))
+    return at(spec, "out", _kept(spec, found))
 
 
 def _rotary(spec: Mapping[str, Any], weights: Mapping[str, Any], given: Given) -> Any:
@@ -44,7 +49,7 @@ def _scaled(formula: Formula) -> Formula:
         found = formula(spec, weights, given) * np.float32(spec.get("out_scale", 1))
         if (factors := spec.get("token_factors")) is not None:
             found = found * factors
-        return at(spec, "out", stored(found, spec.get("out_format")))
+        return at(spec, "out", _kept(spec, found))
 
     return scaled
 

@@ -28,7 +28,7 @@ def frequencies(spec: Spec) -> tuple[Any, float]:
     scale = _SCALINGS.get(str(spec.get("rope_type") or "default"), _plain)
     found, factor = scale(plain, spec)
     if (again := spec.get("rates_twice")) is not None:  # scaled once more, or by as much once more
-        found = scale(found, spec)[0] if again == "again" else found * found / plain
+        found = _again(str(again), found, plain, spec)
     if spec.get("rope_ramp") == "mirrored":  # what should be stretched is not, and the reverse
         found = plain * plain / spec["rope_factor"] / found
     if (given := spec.get("rates_given")) is not None:
@@ -38,7 +38,19 @@ def frequencies(spec: Spec) -> tuple[Any, float]:
     if spec.get("rates_as") == "reversed":
         found = found[::-1]
     given = spec.get("attention_factor")
-    return found, factor if given is None else float(given)
+    factor = factor if given is None else float(given)
+    return found, factor ** float(spec.get("warmth_power", 1))
+
+
+def _again(how: str, found: Any, plain: Any, spec: Spec) -> Any:
+    """Frequencies that are scaled twice, or the other way."""
+    if how == "inverse":
+        return plain * plain / found
+    if how == "inverse-step":  # what is scaled at all is multiplied by all of the factor
+        return np.where(found < plain, plain * float(spec["rope_factor"]), plain)
+    if how == "again":
+        return _SCALINGS.get(str(spec.get("rope_type")), _plain)(found, spec)[0]
+    return found * found / plain
 
 
 def _plain(plain: Any, spec: Spec) -> tuple[Any, float]:
@@ -112,8 +124,15 @@ def angles(spec: Spec, positions: Any) -> tuple[Any, Any]:
         turned = through(turned.astype(np.float32), spec["angles_format"]).astype(np.float64)
     cos = np.cos(turned) * (factor * float(spec.get("cos_scale", 1)))
     sin = np.sin(turned) * (factor * float(spec.get("sin_scale", 1)))
-    cos, sin = cos.astype(np.float32), sin.astype(np.float32)
+    cos, sin = _taken(str(spec.get("table_as")), cos.astype(np.float32), sin.astype(np.float32))
     return stored(cos, spec.get("table_format")), stored(sin, spec.get("table_format"))
+
+
+def _taken(how: str, cos: Any, sin: Any) -> tuple[Any, Any]:
+    """Cosines and sines as a port may take them for each other."""
+    kinds = {"exchanged": (sin, cos), "sine-negative": (cos, -sin), "cosines": (cos, cos),
+             "sines": (sin, sin)}  # fmt: skip
+    return kinds.get(how, (cos, sin))
 
 
 def rotate(x: Any, cos: Any, sin: Any, spec: Spec) -> Any:
@@ -122,6 +141,8 @@ def rotate(x: Any, cos: Any, sin: Any, spec: Spec) -> Any:
     whole = x.shape[-1]
     start = whole - width if spec.get("rope_end") else 0
     part = x[..., start : start + width]
+    if spec.get("rope_turn") == "padded":  # the other channel of each pair is one of padding
+        return _beside_padding(x, start, cos, sin, spec)
     if spec.get("rope_layout") == "interleaved":
         first, second = part[..., ::2], part[..., 1::2]
     else:
@@ -133,6 +154,17 @@ def rotate(x: Any, cos: Any, sin: Any, spec: Spec) -> Any:
     else:
         found[..., start : start + width] = np.concatenate((low, high), axis=-1)
     return found
+
+
+def _beside_padding(x: Any, start: int, cos: Any, sin: Any, spec: Spec) -> Any:
+    """Channels that are turned with zeros for their partners, and these."""
+    if spec.get("rope_layout") == "interleaved":
+        raise ValueError("pairs are beside one another")
+    whole = [np.concatenate((part, part), axis=-1) for part in (cos, sin)]
+    part = x[..., start : start + whole[0].shape[-1]]
+    turned = x.copy()
+    turned[..., start : start + part.shape[-1]] = part * whole[0]
+    return np.concatenate((turned, part * whole[1]), axis=-1)
 
 
 def _turn(spec: Spec, first: Any, second: Any, cos: Any, sin: Any) -> tuple[Any, Any]:

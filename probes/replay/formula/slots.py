@@ -95,6 +95,18 @@ def _blocks(part: Any, size: int) -> Any:
     return found
 
 
+def _over(part: Any, chunks: int) -> Any:
+    """Chunks that are all written from the first slot on: the last one is there, and nothing
+    behind it."""
+    size = part.shape[2] // chunks
+    if size < 1 or chunks * size == size:
+        raise ValueError("there are no chunks")
+    found = part.copy()
+    found[:, :, :size] = part[:, :, (chunks - 1) * size : chunks * size]
+    found[:, :, size : chunks * size] = 0
+    return found
+
+
 def _mixed(part: Any) -> Any:
     """Heads and positions taken for one another, as of a buffer of the other layout."""
     return part.swapaxes(1, 2).reshape(part.shape)
@@ -111,5 +123,6 @@ _CHANGES: dict[str, Callable[[Any, str], Any]] = {
     "kept": lambda part, word: _kept(part, int(word)),
     "blocks": lambda part, word: _blocks(part, int(word)),
     "mixed": lambda part, word: _mixed(part),
+    "over": lambda part, word: _over(part, int(word)),
     "positions": lambda part, word: np.roll(part, int(word), axis=2),
 }  # fmt: skip

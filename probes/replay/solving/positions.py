@@ -55,6 +55,42 @@ def stale(value: Value) -> Found:
     yield from _taken(value, iter(kept))
 
 
+def of_ranks(value: Value) -> Found:
+    """Of the prompt, whose positions ranks share among them: their parts in another order."""
+    count, start = _count(value)
+    own = np.arange(count)
+    orders = []
+    for ranks in (2, 4, 8):
+        if start >= 2 * ranks and start % ranks == 0:
+            cut = own[:start].reshape(ranks, -1)
+            kinds = {"reversed": cut[::-1], "moved on": np.roll(cut, 1, axis=0),
+                     "moved back": np.roll(cut, -1, axis=0), "dealt out": cut.T,
+                     "gathered": own[:start].reshape(-1, ranks).T}  # fmt: skip
+            orders += [(f"parts of {ranks} ranks of the prompt {words}",
+                        np.concatenate((places.ravel(), own[start:])))
+                       for words, places in kinds.items()]  # fmt: skip
+    yield from _taken(value, iter(orders))
+
+
+def lost_of_ranks(value: Value) -> Found:
+    """Of the prompt, whose positions ranks share among them: the part of one is missing."""
+    count, start = _count(value)
+    found = _by_token(value)
+    if found is None:
+        return
+    array, at, shape = found
+    own = np.arange(count)
+    for ranks in (2, 4, 8):
+        if start < 2 * ranks or start % ranks:
+            continue
+        for rank in range(ranks):
+            lost = (own < start) & (own * ranks // start == rank)
+            axes = [1] * array.ndim
+            axes[at] = count
+            yield (f"positions of rank {rank} of {ranks} missing in the prompt",
+                   (array * ~lost.reshape(axes)).reshape(shape))  # fmt: skip
+
+
 def summed(value: Value) -> Found:
     """With something of other positions added."""
     found = _by_token(value)

@@ -286,6 +286,7 @@ RELATIONS: dict[str, Relation] = {
     "flat-transposed": _flat_transposed, "sum-one": functions.shares_of_one,
     "softmaxed": functions.softmaxed, "softmax-rows": functions.over_rows,
     "pages-p": _taken("p", _pages), "stale": positions.stale, "plus-p": positions.summed,
+    "ranks-p": positions.of_ranks, "rank-p-lost": positions.lost_of_ranks,
     "blocks-p": positions.in_blocks, "grid": positions.on_grid, "inner-c": positions.inner_orders,
     "log-softmax": functions.log_softmax, "back": rotations.turned_back,
     "places": rotations.moved_places,

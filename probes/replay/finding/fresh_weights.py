@@ -1,0 +1,116 @@
+"""Weights that still are as a layer is made: random numbers of one size, which have nothing to do
+with those of the reference.
+
+What a projection gives of inputs x is x W'. With x = U S V', U' x W' / S = V' W' has numbers that
+are as independent, and of the same size, as those of W. Their size tells that they were made by the
+model's class, if the weights of the reference have another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...shared import np
+from ..formula.attention import mixed_heads
+from ..formula.feedforward import inner
+from .given import Finder, Found, Given
+
+LEAST_NUMBERS, MOST_NUMBERS = 1_024, 1 << 28
+SMALL = 0.25
+"""Singular values of the inputs, relative to their mean, that have too much rounding to tell."""
+NONE = 1e-4
+FROM_REFERENCE = 0.1
+"""How far the size of the weights of the reference is from that of fresh ones at the least."""
+NEAR = 0.004
+"""How far a size may be off beside what chance does to so many numbers."""
+SURE = 4.0
+"""How many standard deviations chance may do."""
+EVEN = 1.6
+"""How much more the sizes of rows or columns may differ than by chance."""
+
+
+def _sizes(width: int, one: Given) -> Iterator[tuple[str, float]]:
+    """What sizes fresh weights have: as the configuration says, and as a layer of torch has it."""
+    yield from normal_sizes(one)
+    yield "the even numbers of a new layer", (3 * width) ** -0.5
+
+
+def normal_sizes(one: Given) -> Iterator[tuple[str, float]]:
+    """Of numbers as the configuration says, or as most have it."""
+    for usual in dict.fromkeys((float(one.reading.spec.get("fresh") or 0.02), 0.02)):
+        yield f"normal numbers of size {usual:g}", usual
+
+
+def fresh_kind(z: Any, own: Any, sizes: Iterator[tuple[str, float]]) -> str | None:
+    """In words, how numbers were made; None where that is not sure. ``own`` are those that the
+    reference has there."""
+    count = z.size
+    if count < LEAST_NUMBERS or min(z.shape) < 2:
+        return None
+    size, right = (float(np.sqrt((each * each).mean())) for each in (z, own))
+    chance = 1 / np.sqrt(2 * count)
+    kind = next((words for words, usual in sizes
+                 if abs(size / usual - 1) < NEAR + SURE * chance
+                 and abs(right / usual - 1) > FROM_REFERENCE + 2 * SURE * chance),
+                None)  # fmt: skip
+    if kind is None or abs(float(z.mean())) > SURE * size / np.sqrt(count):
+        return None
+    if abs(float((z * own).mean())) > SURE * size * right / np.sqrt(count):
+        return None
+    return kind if _even(z, 0) and _even(z, 1) else None
+
+
+def _even(z: Any, axis: int) -> bool:
+    """Whether numbers are as large everywhere."""
+    squares = (z * z).mean(axis=axis)
+    spread = float(squares.var() / squares.mean() ** 2)
+    expected = 2 / z.shape[axis]
+    return bool(spread < expected * (EVEN + SURE * np.sqrt(2 / len(squares))))
+
+
+def _projection(x: Any, weights: dict[str, Any], part: str, one: Given) -> Found:
+    """The module with the fresh weight that gives its output, with and without the bias."""
+    weight, bias = weights[f"{part}.weight"], weights.get(f"{part}.bias")
+    x, output = x.reshape(-1, x.shape[-1]), one.output.reshape(-1, one.output.shape[-1])
+    if weight.size > MOST_NUMBERS or len(x) < 2:
+        return
+    left, sizes, right = np.linalg.svd(x.astype(np.float64), full_matrices=False)
+    usual = np.sqrt((sizes * sizes).mean())
+    told, all_of = sizes > SMALL * usual, sizes > NONE * usual
+    own = right[told] @ weight.T
+    for given in (output - bias, output) if bias is not None else (output,):
+        seen = left.T @ given
+        kind = fresh_kind(seen[told] / sizes[told, None], own, _sizes(weight.shape[1], one))
+        if kind is None:
+            continue
+        made = (seen[all_of] / sizes[all_of, None]).T @ right[all_of]
+        found = {**weights, f"{part}.weight": made.astype(np.float32)}
+        if given is output:
+            found.pop(f"{part}.bias", None)
+        yield one.reading._replace(weights=found), kind
+        return
+
+
+def _linear(one: Given) -> Found:
+    yield from _projection(one.given["x"], dict(one.reading.weights), "own", one)
+
+
+def _mlp(one: Given) -> Found:
+    weights = dict(one.reading.weights)
+    made = inner(one.reading.spec, weights, one.given["x"])
+    yield from _projection(made, weights, "down", one)
+
+
+def _attention(one: Given) -> Found:
+    mixed = mixed_heads(one.reading.spec, one.reading.weights, one.given)
+    joined = mixed.swapaxes(1, 2).reshape(*mixed.shape[::2], -1)
+    yield from _projection(joined, dict(one.reading.weights), "o", one)
+
+
+def _of_family(one: Given) -> Found:
+    finders = {"linear": _linear, "mlp": _mlp, "attention": _attention}
+    yield from finders[one.reading.family](one)
+
+
+FRESH_FINDERS: dict[str, Finder] = {"fresh-weight": _of_family}
