@@ -76,7 +76,7 @@ def main():
     options.add_argument("--eighth", action="store_true", help="those of a seventh author")
     options.add_argument("--ninth", action="store_true", help="those of an eighth author")
     options.add_argument("--tenth", action="store_true", help="those of a ninth author")
-    options.add_argument("--eleventh", action="store_true", help="those of a ninth author")
+    options.add_argument("--eleventh", action="store_true", help="those of a tenth author")
     options.add_argument("--half", default="ab", choices=("a", "b", "ab"), help="by their names")
     options.add_argument(
         "--without", action="store_true", help="without the hypotheses of the right cause"
