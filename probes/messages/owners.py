@@ -27,6 +27,7 @@ _ADDRESS = re.compile(r"(?:\w{1,20}://(?:[^\s/@'\"]{1,100}@)?|\bhost='?)([A-Za-z
 _TRACKER = re.compile(r"/[^\s'\"]{0,200}/(?:issues|discussions)\b")  # where to report
 _WORD = re.compile(r"[a-z][\w.-]*")
 _WORDS = "the words"
+_NAME = "the name"
 _LOCAL = frozenset({"localhost", "127.0.0.1", "0.0.0.0"})
 _API = "/api/v1/"
 _LONGEST = 4_000
@@ -122,7 +123,7 @@ class Origins:
     def _stays(self, traced: Attribution) -> bool:
         """Whether an owner is not asked about again: each but one that is generic, or that only a
         name or the wording tells of, and that has no others who speak for it."""
-        weak = traced.evidence.startswith(_WORDS)
+        weak = traced.evidence.startswith((_WORDS, _NAME))
         return traced.owner not in self._generic and (
             not weak or self._family[traced.owner] != traced.owner
         )
@@ -259,6 +260,7 @@ class Origins:
 
     def _by_wording(self, text: str) -> Attribution | None:
         found = [(owner, words) for words, owner in self._wording if words in text]
+        said = _WORDS if found else _NAME
         if not found:
             each = dict.fromkeys(_WORD.findall(text.lower()))
             found = [(self._names[word], word) for word in each if word in self._names]
@@ -266,7 +268,7 @@ class Origins:
         if len({self.family(owner) for owner, _ in specific}) != 1:
             return None
         owner, words = specific[0]
-        return Attribution(owner, False, f"{_WORDS} {words.strip()!r}")
+        return Attribution(owner, False, f"{said} {words.strip()!r}")
 
 
 def owner_values(found: Attribution | None, site: KnownSite | None = None) -> dict[str, str]:
