@@ -205,7 +205,8 @@ class ErrorEntry(Envelope):
         "own",
         description="Common: other software says the same, so that without a sign of the owner it"
         " gives 'possible' at most, and reports say whose it would be. Anybody: likewise, and"
-        " title, meaning and fix are true whoever says it.",
+        " title, meaning and fix are true whoever says it; where each cause asks for more than the"
+        " message, the row speaks of those of other software, too.",
     )
     samples: list[str] = Field(min_length=1, description="Verbatim texts that must match.")
     near_misses: list[str] = Field(min_length=1, description="Texts that must not match.")
