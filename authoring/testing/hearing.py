@@ -37,7 +37,7 @@ class Hearing:
                 return None
             return bool(row.match.operation) or values.get("operation") in self._operations(mine)
         if row.wording == "own":
-            passed_on = generic or (known is not None and known.relays)
+            passed_on = generic or owner in row.via or (known is not None and known.relays)
             return True if passed_on or values.get("owner_confidence") != "certain" else None
         return False if generic or owner in row.via or _is_true_of_all(item) else None
 

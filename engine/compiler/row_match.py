@@ -47,7 +47,8 @@ def variants(item: Item, owners: Owners) -> Iterator[Variant]:
         elif kind == "http_response":
             yield from _of_responses(tests, match, mine, owners)
         elif item.entry.wording == "own":
-            foreign = ["owner", "not_in", [*mine, *relaying(owners)]]
+            speakers = [*mine, *item.entry.via, *relaying(owners)]
+            foreign = ["owner", "not_in", list(dict.fromkeys(speakers))]
             sure = ["owner_confidence", "eq", "certain"]
             yield Variant(kind, _and(tests, _none([foreign, sure])), True)
         else:

@@ -198,8 +198,8 @@ class ErrorEntry(Envelope):
     )
     via: list[str] = Field(
         [],
-        description="Of a common wording: further owners in whose name it may come; like an unknown"
-        " one they give 'possible' at most.",
+        description="Further owners in whose name it may come, out of a frame of theirs. Of a"
+        " common wording they give 'possible' at most, like an unknown one.",
     )
     wording: Literal["own", "common", "anybody"] = Field(
         "own",
