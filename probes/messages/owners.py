@@ -28,6 +28,7 @@ _TRACKER = re.compile(r"/[^\s'\"]{0,200}/(?:issues|discussions)\b")  # where to 
 _WORD = re.compile(r"[a-z][\w.-]*")
 _WORDS = "the words"
 _NAME = "the name"
+_HOST = "the address"
 _LOCAL = frozenset({"localhost", "127.0.0.1", "0.0.0.0"})
 _API = "/api/v1/"
 _LONGEST = 4_000
@@ -90,11 +91,15 @@ class Origins:
                 found[owner] = words
         return found
 
-    def within(self, found: Attribution, about: Collection[str]) -> Attribution:
+    def within(self, found: Attribution, about: Collection[str]) -> Attribution | None:
         """An owner as sure as it is in a text ``about`` the software of others: what they say comes
-        out of a frame of the framework or script that calls them, too."""
-        speaks = any(owner == found.owner for _, owner in self._surroundings)
-        return found if speaks or not about else found._replace(sure=False)
+        out of a frame of the framework or script that calls them, too; and names and addresses in
+        it, such as those of a container or an index, tell of nobody."""
+        if not about or any(owner == found.owner for _, owner in self._surroundings):
+            return found
+        if found.evidence.startswith((_NAME, _HOST)):
+            return None
+        return found._replace(sure=False)
 
     def is_generic(self, owner: str) -> bool:
         """Whether it is a library that others call."""
