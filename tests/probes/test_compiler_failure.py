@@ -9,16 +9,19 @@ from modelmedic.probes.messages.probe import read_messages
 
 CASES = [
     (
-        "[TEN404] (_sine.12) Internal tensorizer error: BirCodeGenLoop:Too many strides! - Please open a ticket",
+        "[TEN404] (_sine.12) Internal tensorizer error: BirCodeGenLoop:Too many strides!"
+        " - Please open a ticket",
         {"stage": "BirCodeGenLoop", "operation": "_sine.12", "reason": "Too many strides!"},
     ),
     (
-        'ERROR 5 [neuronx-cc]: Error message:  list index out of range\n  File "neuronxcc/driver/Job.py", line 3, '
-        'in x\n  File "neuronxcc/starfish/penguin/targets/transforms/TensorOpFusion.py", line 4, in y',
+        'ERROR 5 [neuronx-cc]: Error message:  list index out of range\n'
+        '  File "neuronxcc/driver/Job.py", line 3, in x\n'
+        '  File "neuronxcc/starfish/penguin/targets/transforms/TensorOpFusion.py", line 4, in y',
         {"stage": "TensorOpFusion", "reason": "list index out of range"},
     ),
     (
-        "ERROR [WalrusDriver] neuronx-cc:\n 2# neuronxcc::walrus::SundaGen::generateMatMul(bir::Inst&)",
+        "ERROR [WalrusDriver] neuronx-cc:\n"
+        " 2# neuronxcc::walrus::SundaGen::generateMatMul(bir::Inst&)",
         {"stage": "SundaGen::generateMatMul"},
     ),
 ]  # fmt: skip
@@ -49,7 +52,8 @@ def test_other_texts_tell_of_no_failure_within_the_compiler(
 
 
 def test_a_traceback_in_lines_of_a_model_server_is_read(vocabulary: Vocabulary) -> None:
-    head = "2024-01-10T10:11:12,345 [WARN ] W-9000-model-stderr com.amazonaws.mms.WorkerLifeCycle - "
+    stamp = "2024-01-10T10:11:12,345 [WARN ] "
+    head = f"{stamp}W-9000-model-stderr com.amazonaws.mms.WorkerLifeCycle - "
     lines = ["Traceback (most recent call last):", '  File "/opt/a.py", line 2, in load', "    x()"]
     text = "\n".join(head + line for line in [*lines, "ValueError: no such model"])
     found = [f for f in read_messages(text, vocabulary).facts if f.kind == "error_message"]
