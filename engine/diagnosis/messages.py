@@ -17,6 +17,9 @@ from .rule_constants import ERRORS, ROW_ALIASES
 from .why_not import Gap, WhyNot
 
 _PROBE = "probe:"
+_SUBJECT_KIND = "text_subject"
+_SUBJECT = "whose software the text is about"
+_TELL = "Give more of the text: a frame, a command or a list of versions that names the package."
 
 
 class Messages:
@@ -119,7 +122,16 @@ class Messages:
             return step is None, gap not in alone, -len(causes[gap]), cost, gap.text
 
         best = min(causes, key=rank)
-        return Decider(best.text, tuple(sorted(causes[best])), steps[best])
+        then = tuple(sorted(causes[best]))
+        if self._is_subject(best):
+            more = NextStep("action", _SUBJECT_KIND, _TELL, "diagnose decode -", 5, then)
+            return Decider(_SUBJECT, then, more)
+        return Decider(best.text, then, steps[best])
+
+    def _is_subject(self, gap: Gap) -> bool:
+        """Whether a condition is about what the text as a whole is about: nothing but more of it
+        tells, and a folder of something else does not."""
+        return self._why_not.pattern(gap.literal).kind == _SUBJECT_KIND
 
     def _open(self, rule: Rule) -> tuple[Gap, ...]:
         """What a rule lacks that nothing contradicts."""

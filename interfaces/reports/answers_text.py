@@ -26,6 +26,7 @@ from .layout import Line
 from .unexplained import foreign
 
 DIFF, REPLAY = "modelmedic/diff/1", "modelmedic/replay/1"
+_NOTICES = "What follows is about notices in the text, not about this."
 _HEADINGS = {
     "new": ("New:", "error"),
     "lost_visibility": ("Out of sight, not fixed (the evidence is missing now):", "warning"),
@@ -44,6 +45,10 @@ def decode_lines(report: Report) -> Iterator[Line]:
         yield Line(f"This comes from {whose}, not from Tinker or Neuron.", style="heading")
     elif report.facts:
         yield from message_lines(report.messages, total)
+    left = [u for u in report.unexplained if not u.row]
+    notices = bool(left and report.diagnoses) and all(map(_is_notice, report.diagnoses))
+    if notices:  # the error comes before what is said of other lines
+        yield from (*unexplained_lines(left, ()), Line(_NOTICES, 2), Line())
     for number, d in enumerate(report.diagnoses):
         if number:
             yield Line()
@@ -51,15 +56,21 @@ def decode_lines(report: Report) -> Iterator[Line]:
         yield Line(d.id, 2, "dim")
         if not d.meaning:  # it stands above
             yield Line(d.summary, 2)
-        if not report.messages:
             yield from (Line(each, 2) for each in _reason(d))
         told = {message.fix for message in report.messages}
         yield from action_lines([a for a in d.actions if a["do"] not in told], d.packet)
     if len(report.diagnoses) > 1:
         yield from next_lines([s for s in report.next if s.type == "probe" or s.choices][:4])
-    yield from unexplained_lines([u for u in report.unexplained if not u.row], ())
+    if not notices:
+        yield from unexplained_lines(left, ())
     yield from problem_lines(report.errors)
     yield from overlay_lines(report)
+
+
+def _is_notice(d: Diagnosis) -> bool:
+    """Whether a finding is about a line that is no failure: harmless, or a warning for certain.
+    What is only possible counts as a warning, however severe it would be."""
+    return d.kind == "benign" or (d.severity in ("info", "warning") and d.confidence != "possible")
 
 
 def _reason(d: Diagnosis) -> Iterator[str]:

@@ -21,12 +21,16 @@ from .message import Message
 OTHER_SERVICE = "other_service"
 USER = "user"
 _PYTHON = "python"
+_TORCH = "torch"
+_SERIALIZED = "code/__torch__/"
 _PACKAGES = re.compile(r"(?:site|dist)-packages>?/(.+)\Z")
 _STANDARD = re.compile(r"/python3\.\d+/|/Python3\d+/[Ll]ib/|\A<(?:frozen |stdlib>)")
 _ADDRESS = re.compile(r"(?:\w{1,20}://(?:[^\s/@'\"]{1,100}@)?|\bhost='?)([A-Za-z0-9_.-]{1,250})")
 _TRACKER = re.compile(r"/[^\s'\"]{0,200}/(?:issues|discussions)\b")  # where to report
 _WORD = re.compile(r"[a-z][\w.-]*")
 _WORDS = "the words"
+_NAME = "the name"
+_HOST = "the address"
 _LOCAL = frozenset({"localhost", "127.0.0.1", "0.0.0.0"})
 _API = "/api/v1/"
 _LONGEST = 4_000
@@ -89,11 +93,15 @@ class Origins:
                 found[owner] = words
         return found
 
-    def within(self, found: Attribution, about: Collection[str]) -> Attribution:
+    def within(self, found: Attribution, about: Collection[str]) -> Attribution | None:
         """An owner as sure as it is in a text ``about`` the software of others: what they say comes
-        out of a frame of the framework or script that calls them, too."""
-        speaks = any(owner == found.owner for _, owner in self._surroundings)
-        return found if speaks or not about else found._replace(sure=False)
+        out of a frame of the framework or script that calls them, too; and names and addresses in
+        it, such as those of a container or an index, tell of nobody."""
+        if not about or any(owner == found.owner for _, owner in self._surroundings):
+            return found
+        if found.evidence.startswith((_NAME, _HOST)):
+            return None
+        return found._replace(sure=False)
 
     def is_generic(self, owner: str) -> bool:
         """Whether it is a library that others call."""
@@ -122,7 +130,7 @@ class Origins:
     def _stays(self, traced: Attribution) -> bool:
         """Whether an owner is not asked about again: each but one that is generic, or that only a
         name or the wording tells of, and that has no others who speak for it."""
-        weak = traced.evidence.startswith(_WORDS)
+        weak = traced.evidence.startswith((_WORDS, _NAME))
         return traced.owner not in self._generic and (
             not weak or self._family[traced.owner] != traced.owner
         )
@@ -175,7 +183,7 @@ class Origins:
 
     def _place(self, file: str) -> tuple[str, str]:
         """The owner of a source file, and its path in short."""
-        path = file.replace("\\", "/")
+        path = file.replace("\\", "/").removeprefix(_SERIALIZED)
         packed = _PACKAGES.search(path)
         if packed:
             module = packed[1].removesuffix(".py").replace("/", ".")
@@ -191,6 +199,8 @@ class Origins:
                 return owner, inside
         if _STANDARD.search(path):
             return _PYTHON, path.rpartition("/")[2]
+        if file.startswith(_SERIALIZED):  # what tracing wrote of a model is no file of anybody's
+            return self._of_module(path.replace("/", ".")) or _TORCH, path
         return USER, path.rpartition("/")[2]
 
     def _of_module(self, module: str) -> str:
@@ -259,6 +269,7 @@ class Origins:
 
     def _by_wording(self, text: str) -> Attribution | None:
         found = [(owner, words) for words, owner in self._wording if words in text]
+        said = _WORDS if found else _NAME
         if not found:
             each = dict.fromkeys(_WORD.findall(text.lower()))
             found = [(self._names[word], word) for word in each if word in self._names]
@@ -266,7 +277,7 @@ class Origins:
         if len({self.family(owner) for owner, _ in specific}) != 1:
             return None
         owner, words = specific[0]
-        return Attribution(owner, False, f"{_WORDS} {words.strip()!r}")
+        return Attribution(owner, False, f"{said} {words.strip()!r}")
 
 
 def owner_values(found: Attribution | None, site: KnownSite | None = None) -> dict[str, str]:

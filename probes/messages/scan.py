@@ -17,6 +17,7 @@ from ..shared.frames import plain_frame
 from ..shared.plain_text import Line
 from ..shared.tracebacks import continues_message, read_chain, starts_traceback
 from .carried_lines import uncarried
+from .cut_json import cut_off
 from .http_statuses import Response, find_responses, response_of_class
 from .message import CAUSE, ERROR, FINAL, LEVEL_RANKS, LOOSE, NAMED, QUIET, WARNING, Message
 from .rejoined import rejoined
@@ -112,7 +113,8 @@ class _Scanner:
     def _next(self, line: Line) -> Iterator[Message]:
         text = without_carrier(line.text)
         if text.rstrip() in ("{", "["):
-            return self._json(line, self._indented_json())
+            record, below = self._indented_json()
+            return self._json(line, record) if record else self._cut(below)
         if text.startswith("{") and (record := json_record(text)):
             self._at += 1
             return self._json(line, record)
@@ -131,8 +133,8 @@ class _Scanner:
                 line=each.line, frames=each.frames, may_be_event=False,
             )  # fmt: skip
 
-    def _indented_json(self) -> JsonRecord | None:
-        """The record of a JSON object that is spread over lines, if it is one."""
+    def _indented_json(self) -> tuple[JsonRecord | None, Sequence[Line]]:
+        """The record of a JSON object that is spread over lines, if it is one, and its lines."""
         start = self._at
         stop = start + 1
         while stop < min(len(self._lines), start + MAX_CONTINUATION):
@@ -141,7 +143,8 @@ class _Scanner:
             if text[:1] not in (" ", "\t"):
                 break
         self._at = stop
-        return json_record("\n".join(line.text for line in self._lines[start:stop]))
+        below = self._lines[start:stop]
+        return json_record("\n".join(line.text for line in below)), below
 
     def _json(self, line: Line, record: JsonRecord | None) -> Iterator[Message]:
         if record is None:
@@ -166,6 +169,11 @@ class _Scanner:
                 logger=record.logger, level=record.level, may_be_event=False,
             ))  # fmt: skip
         yield from _inner_traceback(line.number, inner)
+
+    def _cut(self, below: Sequence[Line]) -> Iterator[Message]:
+        found = list(cut_off(below))
+        self.has_form = self.has_form or bool(found)
+        return iter(found)
 
     def _line(self, line: Line, text: str) -> Iterator[Message]:
         warned = warning_line(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,16 @@ _EVERYWHERE = frozenset({
     "TimeoutError", "ConnectionError", "PermissionError", "UnicodeDecodeError", "RecursionError",
     "MemoryError", "SystemExit", "KeyboardInterrupt", "UserWarning", "DeprecationWarning", "Error",
 })  # fmt: skip
+
+_INTERPRETER = re.compile(
+    r"object has no attribute|division by zero|index out of range|object is not \w+"
+    r"|unsupported operand type|positional arguments?\b|unexpected keyword argument"
+    r"|invalid literal for int|could not convert string|cannot unpack|values to unpack"
+)
+"""Sentences of Python itself, which a package may have too."""
+_LEAST_SAID = 0.4
+"""The share of a message that a template has to say itself: "Failed to {}: {}" fits many."""
+_MUCH_SAID = 40
 
 Read = Callable[[], bytes]
 
@@ -93,7 +104,8 @@ class Origins:
     def _by_text(self, asked: Question) -> tuple[Origin, ...]:
         if self._index is None or not asked.text.strip():
             return ()
-        found = self._index.look_up(asked.text, asked.exception, asked.module, limit=1_000)
+        looked = self._index.look_up(asked.text, asked.exception, asked.module, limit=1_000)
+        found = [match for match in looked if _may_be(match.site, asked)]
         if not found:
             return ()
         best = [match for match in found if match.score == found[0].score]
@@ -176,8 +188,8 @@ def _at(
             values = fitted.values if fitted is not None else ()
             return (Origin(site, "traceback", _arguments(here, site, values)),)
     statement = here.statement(asked.line)
-    if known or not statement:
-        return ()
+    if known or not statement or statement.startswith(('"', "'", 'r"', "r'")):
+        return ()  # a docstring: the file is not the one that ran
     module = module_of(place.file if place.package else os.path.basename(place.file))
     names = parameters(here.function) if here.function is not None else ()
     bare = Site(place.package, place.version, module, here.qualified, place.file, asked.line,
@@ -197,6 +209,19 @@ def _arguments(
         if doc:
             found[name] = Argument(name, "", doc)
     return tuple(found.values())
+
+
+def _may_be(site: Site, asked: Question) -> bool:
+    """Whether a site whose template fits may have given a message: it stands in the file of the
+    innermost frame, where one is known, or says enough of the message itself."""
+    if asked.file.endswith(".py"):
+        return os.path.basename(site.file) == os.path.basename(asked.file.replace("\\", "/"))
+    if _INTERPRETER.search(asked.text):
+        return False
+    package = site.module.partition(".")[0]
+    said = sum(len(part) for part in site.parts[::2])
+    own = bool(package) and asked.module.partition(".")[0] == package
+    return own or said >= min(_MUCH_SAID, _LEAST_SAID * len(flat(asked.text)))
 
 
 def _by_template(matches: Sequence[Match]) -> list[Match]:

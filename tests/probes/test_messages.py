@@ -220,3 +220,26 @@ def test_lines_of_the_runtime_daemon_are_messages_and_no_surroundings(vocabulary
     text = "ValueError: no\ngunicorn[20]: it ended"
     (only,) = of_kind(read_messages(text, vocabulary), "error_message")
     assert only.get("text") == "no"
+
+
+def test_an_error_copied_out_of_a_notebook_without_its_end_keeps_its_message(vocabulary):
+    text = (
+        '{\n\t"name": "RuntimeError",\n\t"message": "compiling \\"a\\" failed:\ntoo many x\n",\n'
+        '\t"stack": "-----\nRuntimeError     Traceback (most recent call last)\n'
+    )
+    facts = of_kind(read_messages(text, vocabulary), "error_message")
+    assert facts[0].get("text") == 'compiling "a" failed:\ntoo many x'
+    assert facts[0].get("exception") == "RuntimeError"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Collecting neuronx-cc\n  Downloading https://pip.repos.neuron.amazonaws.com/x.whl",
+        "Invalid spec of app/vllm-llama3-inf2: name should not be set",
+    ],
+)
+def test_names_and_addresses_in_a_text_about_neuron_tell_of_no_other_owner(text, vocabulary):
+    facts = of_kind(read_messages(text, vocabulary), "error_message")
+    assert facts
+    assert not [fact for fact in facts if fact.get("owner") in ("aws", "vllm")]
