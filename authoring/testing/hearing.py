@@ -37,9 +37,9 @@ class Hearing:
                 return None
             return bool(row.match.operation) or values.get("operation") in self._operations(mine)
         if row.wording == "own":
-            passed_on = generic or (known is not None and known.relays)
+            passed_on = generic or owner in row.via or (known is not None and known.relays)
             return True if passed_on or values.get("owner_confidence") != "certain" else None
-        return False if generic or owner in row.via else None
+        return False if generic or owner in row.via or _is_true_of_all(item) else None
 
     def _mine(self, item: Item) -> list[str]:
         stated = item.entry.owners or item.file.owners
@@ -53,3 +53,8 @@ class Hearing:
     def _operations(self, mine: list[str]) -> set[str]:
         declared = (self._owners[name] for name in mine if name in self._owners)
         return {operation for owner in declared for operation in owner.operations}
+
+
+def _is_true_of_all(item: Item) -> bool:
+    row = item.entry
+    return row.wording == "anybody" and not any(cause.when is None for cause in row.causes)

@@ -47,12 +47,13 @@ def variants(item: Item, owners: Owners) -> Iterator[Variant]:
         elif kind == "http_response":
             yield from _of_responses(tests, match, mine, owners)
         elif item.entry.wording == "own":
-            foreign = ["owner", "not_in", [*mine, *relaying(owners)]]
+            speakers = [*mine, *item.entry.via, *relaying(owners)]
+            foreign = ["owner", "not_in", list(dict.fromkeys(speakers))]
             sure = ["owner_confidence", "eq", "certain"]
             yield Variant(kind, _and(tests, _none([foreign, sure])), True)
         else:
             yield Variant(kind, _and(tests, *_among(mine)), True)
-            yield Variant(kind, _and(tests, _none([_not_of(_unclear(item, owners))])), False)
+            yield Variant(kind, _and(tests, _of_others(item, mine, owners)), False)
 
 
 def _of_responses(
@@ -81,6 +82,8 @@ def match_tests(item: Item, owners: Owners) -> list[MatchTests]:
             found.append((kind, tests))
         elif kind == "error_message" and item.entry.wording == "own":
             found += [(v.kind, v.tests) for v in variants(item, owners) if v.kind == kind]
+        elif kind == "error_message" and is_true_of_all(item.entry):
+            found.append((kind, tests))
         else:
             known = [*mine, *(_unclear(item, owners) if kind == "error_message" else ())]
             found.append((kind, _and(tests, _none([_not_of(known)]))))
@@ -137,6 +140,18 @@ def _not_of(mine: Iterable[str]) -> list[Any]:
 
 def _among(mine: Iterable[str]) -> Tests:
     return [("owner", "known", True), _none([_not_of(mine)])]
+
+
+def is_true_of_all(row: e.ErrorEntry) -> bool:
+    """Whether a row speaks of a message that is known to be another's, too: its words are true
+    whoever says it, and each cause asks for more than the message."""
+    return row.wording == "anybody" and all(cause.when is not None for cause in row.causes)
+
+
+def _of_others(item: Item, mine: tuple[str, ...], owners: Owners) -> tuple[str, str, Any]:
+    if is_true_of_all(item.entry):
+        return _none([["owner", "in", list(mine)]])
+    return _none([_not_of(_unclear(item, owners))])
 
 
 def _unclear(item: Item, owners: Owners) -> list[str]:

@@ -56,7 +56,6 @@ def decode_lines(report: Report) -> Iterator[Line]:
         yield Line(d.id, 2, "dim")
         if not d.meaning:  # it stands above
             yield Line(d.summary, 2)
-        if not report.messages:
             yield from (Line(each, 2) for each in _reason(d))
         told = {message.fix for message in report.messages}
         yield from action_lines([a for a in d.actions if a["do"] not in told], d.packet)

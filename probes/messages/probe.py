@@ -16,6 +16,7 @@ from ..outcome import Collector, Outcome
 from ..progress import UNWATCHED, Progress, interrupted
 from ..shared.plain_text import PlainText, is_binary, plain_text
 from .advice import advice_of
+from .compiler_failure import compiler_failure
 from .happenings import Happenings
 from .message import Message
 from .owners import Origins, origins_of, owner_values, site_of
@@ -71,6 +72,13 @@ def read_messages(
     for owner, sign in about.items():
         number = 1 + surroundings.count("\n", 0, surroundings.index(sign))
         collector.add("text_subject", place(number), owner=owner, sign=sign)
+    failed = compiler_failure(surroundings.split("\n"))
+    if failed:
+        collector.add(
+            "compiler_failure", place(failed.number), stage=failed.stage or None,
+            operation=failed.operation or None, reason=failed.reason or None,
+            model_line=failed.model_line or None,
+        )  # fmt: skip
     return collector.outcome()
 
 

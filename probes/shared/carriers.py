@@ -12,6 +12,14 @@ _PROCESS = re.compile(
     r"|\([^()]{0,80}pid=\d{1,9}[^()]{0,80}\)(?: |\Z)"
     r"|[A-Za-z][\w.-]{0,60}[-_]\d{1,6} {1,40}\|(?: |\Z)"
     r"|\[pod/[\w./-]{1,200}\](?: |\Z)"
+    r"|\[\d{1,5},\d{1,5}\]<std(?:err|out)>:"
+)
+# Workers of model servers (DJL, TorchServe, Multi Model Server): stamp and level differ by line.
+_WORKER = re.compile(
+    r"(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,]\d{3,6}Z? )?"
+    r"\[?(?:TRACE|DEBUG|INFO|WARN|ERROR) {0,2}\]? "
+    r"(?:PyProcess - )?(W-\d{1,6}-[\w.-]{1,80}-std(?:out|err))"
+    r"(?:: | MODEL_LOG - | (?:[a-z]\w{0,30}\.){1,8}\w{1,60} - )"
 )
 _LABEL = re.compile(r"\d{1,5}: ")
 # The same one before every line.
@@ -43,8 +51,11 @@ def carried(text: str, *, labels: bool = False, panes: bool = False) -> Carried:
     process = margin = ""
     for _ in range(_MOST):
         found = _PROCESS.match(text) or (_LABEL.match(text) if labels else None)
+        worker = None if found else _WORKER.match(text)
         if found:
             process += found[0]
+        elif worker:
+            found, process = worker, process + worker[1]
         else:
             found = _MARGIN.match(text) or (_PANE.match(text) if panes else None)
             if found is None:

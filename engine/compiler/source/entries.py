@@ -198,14 +198,15 @@ class ErrorEntry(Envelope):
     )
     via: list[str] = Field(
         [],
-        description="Of a common wording: further owners in whose name it may come; like an unknown"
-        " one they give 'possible' at most.",
+        description="Further owners in whose name it may come, out of a frame of theirs. Of a"
+        " common wording they give 'possible' at most, like an unknown one.",
     )
     wording: Literal["own", "common", "anybody"] = Field(
         "own",
         description="Common: other software says the same, so that without a sign of the owner it"
         " gives 'possible' at most, and reports say whose it would be. Anybody: likewise, and"
-        " title, meaning and fix are true whoever says it.",
+        " title, meaning and fix are true whoever says it; where each cause asks for more than the"
+        " message, the row speaks of those of other software, too.",
     )
     samples: list[str] = Field(min_length=1, description="Verbatim texts that must match.")
     near_misses: list[str] = Field(min_length=1, description="Texts that must not match.")
