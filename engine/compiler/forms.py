@@ -39,7 +39,6 @@ class Forms:
         self.subjects = {i.id: bool(i.entry.subject) for i in self.source.of("classification")}
         self.observed = {i.id: i.entry.observe.fact for i in self.source.of("classification")}
         self.exclusions = exclusions(self.source.items, self.vocabulary.owners)
-        self.notices = {i.id for i in self.source.of("diagnosis") if i.entry.kind == "benign"}
 
     def rules(self, item: Item) -> list[Rule]:
         """The rules of one entry as the overlays leave them; none for diagnoses and deprecated
@@ -104,11 +103,9 @@ class Forms:
             path = ("causes", index, "when")
             known = lowering.condition(cause.when, path) if cause.when else [Alternative()]
             strength = _cause_strength(cause, len(open_usual))
-            # What a notice explains is no failure: rules may still read the error beside it.
-            beside = () if cause.diagnosis in self.notices else marked
             for matches, said, end in ((sure, strength, ""), (unsure, "hint", "?")):
                 alternatives = [m.and_(k) for m in matches for k in known]
-                concluded = (_diagnosis(cause.diagnosis, said), *beside)
+                concluded = (_diagnosis(cause.diagnosis, said), *marked)
                 if alternatives:
                     yield f"{row.id}/{index}{end}", alternatives, concluded, [row.meaning]
 

@@ -28,9 +28,7 @@ _SCALE = 1000
 _MOST_CHARACTERS = 4_000
 _WORD = re.compile(r"[a-z0-9]+(?:[._/-][a-z0-9]+)*")
 _PART = re.compile(r"[a-z]+|[0-9]+(?:\.[0-9]+)*")
-_PACKAGES = re.compile(
-    r"[^\s'\"]{0,200}(?:site-packages|dist-packages|/lib(?:64)?/python)[^\s'\"]{0,200}"
-)
+_PACKAGES = ("site-packages/", "dist-packages/", "/lib/python", "/lib64/python")
 """Where a package lies tells of no issue."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _COMMON = frozenset(
@@ -50,7 +48,9 @@ _COMMON = frozenset(
 
 def terms(text: str) -> Iterator[str]:
     """The words of a text that tell something, without their endings."""
-    spaced = _CAMEL.sub(" ", _PACKAGES.sub(" ", text[:_MOST_CHARACTERS])).lower()
+    words = text[:_MOST_CHARACTERS].split()
+    told = " ".join(word for word in words if not any(place in word for place in _PACKAGES))
+    spaced = _CAMEL.sub(" ", told).lower()
     for word in _WORD.findall(spaced):
         parts = _PART.findall(word)
         if len(parts) > 1 and len(word) <= 60:

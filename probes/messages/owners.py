@@ -23,6 +23,8 @@ OTHER_SERVICE = "other_service"
 _IMPORTING = "<frozen importlib"
 USER = "user"
 _PYTHON = "python"
+_TORCH = "torch"
+_SERIALIZED = "code/__torch__/"
 _PACKAGES = re.compile(r"(?:site|dist)-packages>?/(.+)\Z")
 _STANDARD = re.compile(r"/python3\.\d+/|/Python3\d+/[Ll]ib/|\A<(?:frozen |stdlib>)")
 _ADDRESS = re.compile(r"(?:\w{1,20}://(?:[^\s/@'\"]{1,100}@)?|\bhost='?)([A-Za-z0-9_.-]{1,250})")
@@ -178,7 +180,7 @@ class Origins:
 
     def _place(self, file: str) -> tuple[str, str]:
         """The owner of a source file, and its path in short."""
-        path = file.replace("\\", "/")
+        path = file.replace("\\", "/").removeprefix(_SERIALIZED)
         packed = _PACKAGES.search(path)
         if packed:
             module = packed[1].removesuffix(".py").replace("/", ".")
@@ -194,6 +196,8 @@ class Origins:
                 return owner, inside
         if _STANDARD.search(path):
             return _PYTHON, path.rpartition("/")[2]
+        if file.startswith(_SERIALIZED):  # what tracing wrote of a model is no file of anybody's
+            return self._of_module(path.replace("/", ".")) or _TORCH, path
         return USER, path.rpartition("/")[2]
 
     def _of_module(self, module: str) -> str:
