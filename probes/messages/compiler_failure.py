@@ -35,7 +35,9 @@ _STAGES = tuple(
         r"\[(\w{2,60}Pass)\]: \w{1,60} failed",
     )
 )
-_FRAME = re.compile(r"File \"neuronx?cc/(?:[\w.-]{1,60}/){0,12}([A-Z]\w{1,60})\.py\", line \d")
+_FRAME = re.compile(
+    r"File \"neuronx?cc/starfish/(?:[\w.-]{1,60}/){0,12}([A-Z]\w{1,60})\.py\", line \d"
+)
 # What drives the passes, and stands in each traceback.
 _DRIVERS = frozenset({
     "CommandDriver", "DotTransform", "Frontend", "HLOToTensorizer", "Job", "Logging", "Pipeline",
