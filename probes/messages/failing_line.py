@@ -23,7 +23,7 @@ _CARRIER = re.compile(r"\A\([\w.]{1,60} pid=\d{1,9}\) ?")
 _RAISED = re.compile(
     r"\Araise ([A-Z]\w{2,60})\((?:\w{1,40}\()?[rf]{0,2}(?:\"([^\"]{6,300})\"|'([^']{6,300})')"
 )
-_INSTALLED = re.compile(r".*/(?:site|dist)-packages/")
+_INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
 class FailingLine(NamedTuple):
@@ -56,7 +56,7 @@ class _Reader:
     def frame(self, number: int, found: re.Match[str]) -> None:
         """The next frame."""
         self.number, self.line = number, int(found[2])
-        self.place = _INSTALLED.sub("", found[1])
+        self.place = _within_package(found[1])
         self.function = (found[3] or "").strip()
         self.code, self.cut, self._first = "", True, True
         self.calls.append(f"{self.place}:{self.function}")
@@ -75,6 +75,13 @@ class _Reader:
             self.code = text.strip()[:_MAX_CODE]
         elif not _NUMBERED.match(text) and _ERROR.search(text):
             self.cut = False
+
+
+def _within_package(path: str) -> str:
+    """A path, of an installed file from the folder of its package on."""
+    for folder in _INSTALLED:
+        path = path.rpartition(folder)[2]
+    return path
 
 
 def failing_line(lines: Sequence[str]) -> FailingLine | None:
