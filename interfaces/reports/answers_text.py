@@ -8,8 +8,9 @@ from typing import Any
 from ...engine.compiler.store.knowledge_base import KnowledgeBase
 from ...engine.diagnosis.comparison import Comparison, ProblemChange, ReportedProblem
 from ...engine.diagnosis.replay import ReplayDifference
-from ...engine.diagnosis.report import SEVERITIES, Diagnosis, Report
+from ...engine.diagnosis.report import SEVERITIES, Diagnosis, Report, Unexplained
 from ...facts import ModelMedicError, Problem, Vocabulary
+from ...facts.lazy_pattern import lazy
 from ...facts.problems import did_you_mean, excerpt
 from .formats.text import (
     action_lines,
@@ -23,9 +24,15 @@ from .formats.text import (
     unexplained_lines,
 )
 from .layout import Line
-from .unexplained import foreign
+from .unexplained import OWN, foreign
+from .verdict.repairs import first_action
+from .verdict.words import divided
 
 DIFF, REPLAY = "modelmedic/diff/1", "modelmedic/replay/1"
+_CALLED = lazy(
+    r"(?i)\b(?:[45]\d\d|for url|retries|connect\w*|timed? ?out|resolve|denied|refused)\b"
+)
+"""Words of a call that an address is of."""
 _NOTICES = "What follows is about notices in the text, not about this."
 _HEADINGS = {
     "new": ("New:", "error"),
@@ -39,13 +46,14 @@ _HEADINGS = {
 def decode_lines(report: Report) -> Iterator[Line]:
     """What the messages say, the causes with their fixes, and what would tell them apart."""
     total = sum(1 for _, fact, _ in report.facts if fact.kind == "error_message")
-    strangers = [e.owner_title for e in report.unexplained if foreign(e)]
+    unexplained = [_of_sure_owner(each, report) for each in report.unexplained]
+    strangers = [e.owner_title for e in unexplained if foreign(e)]
     if strangers and not report.messages:
         whose = " and ".join(dict.fromkeys(strangers))
         yield Line(f"This comes from {whose}, not from Tinker or Neuron.", style="heading")
     elif report.facts:
         yield from message_lines(report.messages, total)
-    left = [u for u in report.unexplained if not u.row]
+    left = [u for u in unexplained if not u.row]
     notices = bool(left and report.diagnoses) and all(map(_is_notice, report.diagnoses))
     if notices:  # the error comes before what is said of other lines
         yield from (*unexplained_lines(left, ()), Line(_NOTICES, 2), Line())
@@ -56,9 +64,10 @@ def decode_lines(report: Report) -> Iterator[Line]:
         yield Line(d.id, 2, "dim")
         if not d.meaning:  # it stands above
             yield Line(d.summary, 2)
-            yield from (Line(each, 2) for each in _reason(d))
+            yield from (Line(divided(each)[0], 2) for each in _reason(d))
         told = {message.fix for message in report.messages}
-        yield from action_lines([a for a in d.actions if a["do"] not in told], d.packet)
+        wanted = [a for a in d.actions if a["do"] not in told]
+        yield from action_lines([*(_repair(d) or wanted[:1]), *wanted[1:]], d.packet)
     if len(report.diagnoses) > 1:
         yield from next_lines([s for s in report.next if s.type == "probe" or s.choices][:4])
     if not notices:
@@ -78,6 +87,25 @@ def _reason(d: Diagnosis) -> Iterator[str]:
     for step in d.explanation["how"][:1]:
         if step.get("message"):
             yield step["message"]
+
+
+def _of_sure_owner(error: Unexplained, report: Report) -> Unexplained:
+    """The error, without an owner that is no lead: another's where the text is about Neuron, or
+    one of whom only an address tells that the message mentions."""
+    elsewhere = foreign(error) and any(
+        fact.kind == "text_subject" and str(fact.get("owner")).startswith(OWN)
+        for _, fact, _ in report.facts
+    )
+    mentioned = error.owner_evidence.startswith("the address") and not _CALLED.search(error.text)
+    return error._replace(owner="", owner_next="") if elsewhere or mentioned else error
+
+
+def _repair(d: Diagnosis) -> Sequence[Mapping[str, Any]]:
+    """What to do first where that reason says it for these facts."""
+    if d.meaning:
+        return ()
+    repairs = (divided(each)[1] for each in _reason(d))
+    return [action for repair in repairs if repair for action in first_action(d, repair, "")]
 
 
 def why_not_lines(plain: Mapping[str, Any], facts: Mapping[str, str]) -> Iterator[Line]:

@@ -19,6 +19,8 @@ from .known_sites import OWNERS, KnownSite, known_sites
 from .message import Message
 
 OTHER_SERVICE = "other_service"
+# Python's import reports what an environment lacks, whoever asks for it.
+_IMPORTING = "<frozen importlib"
 USER = "user"
 _PYTHON = "python"
 _TORCH = "torch"
@@ -166,7 +168,7 @@ class Origins:
             if owner != USER:
                 said = _with_caller(said, self._calling(frames[:at]))
             return Attribution(owner, True, said)
-        if not generic:
+        if not generic or frames[-1].file.startswith(_IMPORTING):
             return None
         return Attribution(generic, True, f"{how} {_at(*self._last(frames))}")
 

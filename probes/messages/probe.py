@@ -17,6 +17,7 @@ from ..progress import UNWATCHED, Progress, interrupted
 from ..shared.plain_text import PlainText, is_binary, plain_text
 from .advice import advice_of
 from .compiler_failure import compiler_failure
+from .failing_line import FailingLine, failing_line, raised_there
 from .happenings import Happenings
 from .message import Message
 from .owners import Origins, origins_of, owner_values, site_of
@@ -68,7 +69,10 @@ def read_messages(
     def place(number: int) -> str:
         return f"{name}:{number}"
 
-    add_messages(collector, messages, place, Location(name), about=about)
+    standing = failing_line(surroundings.split("\n")) if _may_be_neuron(surroundings) else None
+    raised = raised_there(standing) if standing else None
+    said = [*messages, raised] if raised else messages
+    add_messages(collector, said, place, Location(name), about=about)
     for owner, sign in about.items():
         number = 1 + surroundings.count("\n", 0, surroundings.index(sign))
         collector.add("text_subject", place(number), owner=owner, sign=sign)
@@ -79,7 +83,22 @@ def read_messages(
             operation=failed.operation or None, reason=failed.reason or None,
             model_line=failed.model_line or None,
         )  # fmt: skip
+    if standing:
+        _add_place(collector, standing, place)
     return collector.outcome()
+
+
+def _may_be_neuron(text: str) -> bool:
+    """Whether a traceback can be of the Neuron software, whose rules ask where it stands still."""
+    return "neuron" in text or "Neuron" in text or "NEURON" in text
+
+
+def _add_place(collector: Collector, standing: FailingLine, place: Place) -> None:
+    collector.add(
+        "failing_line", place(standing.number), place=standing.place, line=standing.line,
+        function=standing.function or None, code=standing.code or None,
+        exception=standing.exception or None, calls=standing.calls, cut=standing.cut,
+    )  # fmt: skip
 
 
 gather_messages = read_messages  # under the name that all probes have
