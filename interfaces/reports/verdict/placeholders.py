@@ -51,6 +51,8 @@ _MEANINGS = {
     "IMAGE": "your container image",
     "CONTAINER": "your container",
     "NODE": "your node",
+    "CLUSTER_NAME": "the name of your cluster",
+    "INSTANCE_ARN": "an ARN that the command before printed",
     "PORT": "the port number",
     "TASK": "your task",
     "OUTPUT": "a new folder",
