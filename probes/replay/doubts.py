@@ -9,9 +9,11 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from .captures import Run
 from .hypotheses import Hypothesis
-from .modules import EXPLAINS, Module, Trial
+from .modules import EXPLAINS, Module, Trial, computed
 
 _PART = re.compile(r"(?:.*\.)?([qkv])_proj\Z|(?:.*\.)?w([qkv])\Z", re.ASCII)
 _ELSEWHERE = Hypothesis("elsewhere", "computed-otherwise", ("linear",), "", {}, {}, (), {})
@@ -24,6 +26,11 @@ ROUNDING = 1.15
 SAYS = (
     "a value was looked for, and the best one leaves more than rounding: it may be something near"
 )
+
+TIE = "only some tokens are wrong: their experts may have been chosen by a near tie"
+ROUNDED = "precision-ordering"
+WRONG, SOME = 3.0, 0.5
+"""R of a token that is wrong, and the share of tokens that few bits would make so."""
 
 
 def differs(module: Module, names: Iterable[str], run: Run, limit: float) -> bool:
@@ -61,19 +68,34 @@ def usual(ratios: Iterable[float]) -> float:
     return max(1.0, statistics.median(known)) if known else 1.0
 
 
-def with_doubt(trials: tuple[Trial, ...], sound: float, plain: float) -> tuple[Trial, ...]:
+def with_doubt(
+    module: Module, trials: tuple[Trial, ...], sound: float, plain: float
+) -> tuple[Trial, ...]:
     """Trials of which the best one is not sure, if it could choose its numbers and yet leaves more
     than rounding and a little of what is wrong (R of the module is ``plain``): any smooth change
     has a value that comes near to it."""
     limit = max(ROUNDING * sound, math.sqrt(sound * sound + LEFT * plain * plain))
     best = min(trials, key=lambda trial: trial.r_ratio, default=None)
-    if best is None or not limit < best.r_ratio < EXPLAINS:
+    if best is None or not best.r_ratio < EXPLAINS:
         return trials
-    if not _chooses(best.hypothesis):
+    says = SAYS if best.r_ratio > limit and _chooses(best.hypothesis) else ""
+    says = says or (TIE if _of_near_ties(module, best.hypothesis) else "")
+    if not says:
         return trials
-    near = Hypothesis("something-near", "computed-otherwise", best.hypothesis.families, SAYS,
+    near = Hypothesis("something-near", "computed-otherwise", best.hypothesis.families, says,
                       {}, {}, (), {})  # fmt: skip
-    return (trials[0], best._replace(hypothesis=near, says=SAYS), *trials[1:])
+    return (trials[0], best._replace(hypothesis=near, says=says), *trials[1:])
+
+
+def _of_near_ties(module: Module, hypothesis: Hypothesis) -> bool:
+    """Whether few bits explain what only some tokens of a mixture of experts have: few bits move
+    every token, and a near tie of the router those that have one."""
+    if module.reading.family != "moe" or hypothesis.cause != ROUNDED:
+        return False
+    output = module.target.output
+    left = computed(module.reading, module.target.given).reshape(output.shape) - output
+    rows = np.linalg.norm(left.reshape(-1, output.shape[-1]).astype(np.float64), axis=-1)
+    return float((rows * math.sqrt(len(rows)) > WRONG * module.noise).mean()) < SOME
 
 
 def _chooses(hypothesis: Hypothesis) -> bool:
