@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from ...facts import Fact
@@ -12,6 +12,7 @@ from ..inference.operators import compile_check
 from .report import SimilarIssue, Unexplained
 
 if TYPE_CHECKING:
+    from ...facts.owners import Owner
     from ..compiler.store.knowledge_base import KnowledgeBase
 
 _LIKE = 0.5
@@ -57,11 +58,35 @@ def with_similar(
 ) -> tuple[Unexplained, ...]:
     """Errors with the known issues that they look like; most often none. What a row knows has its
     advice already."""
+    owners = base.vocabulary.owners
+    about = {_family(owners, str(f.get("owner"))) for f in facts if f.kind == "text_subject"}
     return tuple(
         error if error.row
-        else error._replace(similar=similar_issues(error.text, base, facts, 2, _LIKE, _ENOUGH))
+        else error._replace(similar=_about(
+            similar_issues(error.text, base, facts, 2, _LIKE, _ENOUGH), about, owners))
         for error in errors
     )  # fmt: skip
+
+
+def _about(
+    issues: Sequence[SimilarIssue], about: Set[str], owners: Mapping[str, Owner]
+) -> tuple[SimilarIssue, ...]:
+    """Without issues of another family of packages than the text is ``about``, where that is known;
+    a library that is of no family may turn up in any."""
+    if not about:
+        return tuple(issues)
+    families = [
+        owners[n].family if (n := each.package.replace("-", "_")) in owners else ""
+        for each in issues
+    ]
+    return tuple(
+        i for i, family in zip(issues, families, strict=True) if not family or family in about
+    )
+
+
+def _family(owners: Mapping[str, Owner], name: str) -> str:
+    known = owners.get(name)
+    return (known.family if known else "") or name
 
 
 def like_complaint(

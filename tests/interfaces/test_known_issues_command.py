@@ -45,3 +45,16 @@ def test_a_consultation_shows_it_and_goes_on(diagnose, tmp_path) -> None:
     assert "your words, or ?" in shown
     assert "pull/8063" in after
     assert "your words, or ?" in after
+
+
+def test_a_text_about_other_software_is_shown_no_issue_of_this_family(diagnose, tmp_path) -> None:
+    said = "Merging unembed_tokens fails for models with tied embeddings"
+    issue = "tinker.issue.cookbook-merging-unembed-tokens-fails-models"
+    error = {"kind": "error_message", "exception": "RuntimeError", "text": said}
+    shown = {}
+    for about in ("", "torch_neuronx"):
+        subject = [{"kind": "text_subject", "owner": about}] if about else []
+        path = tmp_path / f"facts{about}.json"
+        path.write_text(json.dumps({"schema": "modelmedic/facts/1", "facts": [error, *subject]}))
+        shown[about] = issue in diagnose("--facts", path, "-f", "json").out
+    assert shown == {"": True, "torch_neuronx": False}
