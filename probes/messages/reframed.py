@@ -1,0 +1,116 @@
+"""Frames of tracebacks that lost their form on a page: without indentation, broken over lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from ..shared.exception_lines import exception_line
+from ..shared.plain_text import Line
+from ..shared.traceback_lines import NOTEBOOK_HEADER
+from ..shared.tracebacks import is_connector, starts_traceback
+
+_BEGUN = re.compile(r"\s{0,40}File(?: \"|\s*\Z)")
+_FRAME = re.compile(r"\s{0,40}File \"[^\"]{1,400}\", line \d{1,9}(?:, in \S.{0,200})?\s*\Z")
+_BREAKS_OFF = (", in", ", ", ",")
+_MOST_PIECES = 4
+_MOST_CODE = 16
+_LONGEST = 400
+
+Boundary = Callable[[str], bool]
+
+
+def reframed(lines: Sequence[Line], is_boundary: Boundary) -> list[Line]:
+    """The lines, those of frames in the form that Python gives them.
+
+    ``is_boundary`` tells lines that begin a message. What is in form stays as it is.
+    """
+    lines = _dedented(lines)
+    found: list[Line] = []
+    at = 0
+    while at < len(lines):
+        text, used = _frame(lines, at)
+        if not used:
+            found.append(lines[at])
+            at += 1
+            continue
+        margin = text[: len(text) - len(text.lstrip())]
+        lost = margin in ("", " ") or not margin.strip("\t")
+        found.append(Line(lines[at].number, f"  {text.lstrip()}" if lost else text))
+        at += used
+        if not lost and margin != "  ":
+            continue
+        stop = _end_of_code(lines, at, is_boundary, lost=lost)
+        found += [_indented(line) for line in lines[at:stop]]
+        at = stop
+    return found
+
+
+def _indented(line: Line) -> Line:
+    if line.text.startswith("  ") or not line.text.strip():
+        return line
+    return Line(line.number, f"    {line.text.strip()}")
+
+
+def _frame(lines: Sequence[Line], at: int) -> tuple[str, int]:
+    """The frame that begins at a line and of how many lines it is; 0 if there is none."""
+    text = lines[at].text
+    if len(text) > _LONGEST or not _BEGUN.match(text):
+        return "", 0
+    if _FRAME.match(text) and not text.rstrip().endswith(_BREAKS_OFF):
+        return text, 1
+    tried = [text]
+    for used, line in enumerate(lines[at + 1 : at + _MOST_PIECES], 2):
+        piece = line.text
+        if not piece.strip() or len(piece) > _LONGEST:
+            break
+        # Terminals break anywhere, programs between words: two ways each time, eight in all.
+        tried = [each.rstrip() + blank + piece.lstrip() for each in tried for blank in ("", " ")]
+        for each in tried:
+            if _FRAME.match(each) and not each.rstrip().endswith(_BREAKS_OFF):
+                return each, used
+    return "", 0
+
+
+def _end_of_code(
+    lines: Sequence[Line], start: int, is_boundary: Boundary, *, lost: bool
+) -> int:  # fmt: skip
+    """The index behind the source lines that are shown below a frame. Lines at the left border
+    are of it only if a frame or an exception follows; where the indentation is ``lost``, the first
+    is in any case."""
+    sure = start
+    for at in range(start, min(len(lines), start + _MOST_CODE)):
+        text = lines[at].text
+        if not text.strip() or starts_traceback(text) or is_connector(text):
+            return sure
+        if _frame(lines, at)[1] or _is_error(text):
+            return at
+        if is_boundary(text):
+            return sure
+        if text.startswith("  ") and sure == at:
+            sure = at + 1
+        elif lost and at == start:
+            sure = at + 1
+    return sure
+
+
+def _is_error(text: str) -> bool:
+    """Whether a line ends a traceback: a class of any name, if a message follows it."""
+    named = exception_line(text, strict=False)
+    if named is None:
+        return False
+    return exception_line(text) is not None or (named.exception[0].isupper() and named.message != "")
+
+
+def _dedented(lines: Sequence[Line]) -> Sequence[Line]:
+    """Tracebacks of notebooks, which begin at the left border, brought back there."""
+    found: list[Line] = []
+    margin = ""
+    for line in lines:
+        bare = line.text.lstrip()
+        if NOTEBOOK_HEADER.match(bare):
+            margin = line.text[: len(line.text) - len(bare)]
+        elif margin and bare and not line.text.startswith(margin):
+            margin = ""
+        found.append(Line(line.number, line.text.removeprefix(margin)) if margin else line)
+    return found
