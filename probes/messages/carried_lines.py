@@ -24,7 +24,7 @@ def uncarried(lines: Sequence[Line]) -> list[Line]:
     A traceback that was written into one line, or into one JSON record for each of its lines, is
     spread out again.
     """
-    plain = list(_spread(_out_of_records(lines)))
+    plain = list(_spread(_out_of_records(_unquoted(lines))))
     labels = any(_LABELLED.match(line.text) for line in plain)
     panes = all(line.text[:1] in ("│", "┃") for line in plain if line.text.strip())
     parts = [carried(_without_border(line.text), labels=labels, panes=panes) for line in plain]
@@ -33,6 +33,15 @@ def uncarried(lines: Sequence[Line]) -> list[Line]:
     if _is_mixed(parts):
         return _streams(plain, parts)
     return [Line(line.number, part.text) for line, part in zip(plain, parts, strict=True)]
+
+
+def _unquoted(lines: Sequence[Line]) -> Sequence[Line]:
+    """The lines without the mark of a quotation, if all have it with no blank behind it."""
+    texts = [line.text for line in lines if line.text.strip()]
+    tight = any(text[1:2] not in ("", " ", ">") for text in texts)
+    if len(texts) < 2 or not tight or any(text[:1] != ">" or text[:3] == ">>>" for text in texts):
+        return lines
+    return [Line(line.number, line.text[1:]) for line in lines]
 
 
 def _is_mixed(parts: Sequence[Carried]) -> bool:

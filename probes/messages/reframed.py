@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 
 from ..shared.exception_lines import exception_line
 from ..shared.plain_text import Line
-from ..shared.traceback_lines import NOTEBOOK_HEADER
+from ..shared.traceback_lines import HEADER, NOTEBOOK_HEADER
 from ..shared.tracebacks import is_connector, starts_traceback
 
-_BEGUN = re.compile(r"\s{0,40}File(?: \"|\s*\Z)")
+_BEGUN = re.compile(r"\s{0,40}File(?: \"|(?: [^\s\"]{1,400})?\s*\Z)")
 _FRAME = re.compile(r"\s{0,40}File \"[^\"]{1,400}\", line \d{1,9}(?:, in \S.{0,200})?\s*\Z")
+_OF_NOTEBOOK = re.compile(r"File [^\s\"]{1,400}:\d{1,9}, in [\w.<>]{1,200}\(")
+_NAME = re.compile(r"[A-Za-z_][\w.]{0,200}\Z")
 _BREAKS_OFF = (", in", ", ", ",")
+_DIGITS = str.maketrans("0123456789", "0" * 10)
 _MOST_PIECES = 4
 _MOST_CODE = 16
 _LONGEST = 400
@@ -33,6 +36,10 @@ def reframed(lines: Sequence[Line], is_boundary: Boundary) -> list[Line]:
         if not used:
             found.append(lines[at])
             at += 1
+            continue
+        if _OF_NOTEBOOK.match(text):
+            found.append(Line(lines[at].number, text))
+            at += used
             continue
         margin = text[: len(text) - len(text.lstrip())]
         lost = margin in ("", " ") or not margin.strip("\t")
@@ -69,6 +76,8 @@ def _frame(lines: Sequence[Line], at: int) -> tuple[str, int]:
         for each in tried:
             if _FRAME.match(each) and not each.rstrip().endswith(_BREAKS_OFF):
                 return each, used
+            if _OF_NOTEBOOK.match(each):
+                return each, used
     return "", 0
 
 
@@ -103,14 +112,34 @@ def _is_error(text: str) -> bool:
 
 
 def _dedented(lines: Sequence[Line]) -> Sequence[Line]:
-    """Tracebacks of notebooks, which begin at the left border, brought back there."""
+    """Tracebacks of notebooks, which begin at the left border, brought back there: without blanks,
+    or whatever else stands before each of their lines."""
+    if not any(HEADER in line.text for line in lines):
+        return lines
     found: list[Line] = []
-    margin = ""
-    for line in lines:
-        bare = line.text.lstrip()
-        if NOTEBOOK_HEADER.match(bare):
-            margin = line.text[: len(line.text) - len(bare)]
-        elif margin and bare and not line.text.startswith(margin):
-            margin = ""
-        found.append(Line(line.number, line.text.removeprefix(margin)) if margin else line)
+    prefix = ""
+    for at, line in enumerate(lines):
+        if HEADER in line.text:
+            below = lines[at + 1].text if at + 1 < len(lines) else ""
+            prefix = _prefix_of(line.text, below)
+        text = line.text
+        if prefix and not _bare(text).startswith(prefix):
+            # An empty line has lost the blanks at the end of the prefix.
+            empty = _bare(text).strip() in ("", prefix.strip())
+            prefix, text = (prefix, "") if empty else ("", text)
+        found.append(Line(line.number, text[len(prefix) :] if prefix else text))
     return found
+
+
+def _prefix_of(header: str, below: str) -> str:
+    """What stands before the name in the header of a notebook's traceback and on the next line."""
+    head = header[: header.index(HEADER)]
+    name = _NAME.search(head.rstrip()) if len(head) <= _LONGEST and head.endswith("  ") else None
+    if name is None or not NOTEBOOK_HEADER.match(header[name.start() :]):
+        return ""
+    prefix = _bare(header[: name.start()])
+    return prefix if _bare(below).startswith(prefix) else ""
+
+
+def _bare(text: str) -> str:
+    return text.translate(_DIGITS)
