@@ -14,6 +14,8 @@ _LABELLED = re.compile(r"\d{1,5}: (?:Traceback \(most recent|  File \")")
 # The right border of a pane of a terminal multiplexer; a line of a box begins with one, too.
 _BORDER = re.compile(r"[ \t]*[│┃][ \t]*\Z")
 _BOX = tuple("│┃|╭╰┌└+├")
+_NUMBER = re.compile(r"[ \t]{0,9}(\d{1,7})(?:\t|[:|] ?| {1,2}|\Z)")
+_LEAST_NUMBERED = 4
 _ESCAPED = "\\n  File "
 _WHOLE = re.compile(rf'"{re.escape(HEADER)}:?(?:\\n)?"')
 
@@ -24,7 +26,7 @@ def uncarried(lines: Sequence[Line]) -> list[Line]:
     A traceback that was written into one line, or into one JSON record for each of its lines, is
     spread out again.
     """
-    plain = list(_spread(_out_of_records(_unquoted(lines))))
+    plain = list(_spread(_out_of_records(_unnumbered(_unquoted(lines)))))
     labels = any(_LABELLED.match(line.text) for line in plain)
     panes = all(line.text[:1] in ("│", "┃") for line in plain if line.text.strip())
     parts = [carried(_without_border(line.text), labels=labels, panes=panes) for line in plain]
@@ -42,6 +44,26 @@ def _unquoted(lines: Sequence[Line]) -> Sequence[Line]:
     if len(texts) < 2 or not tight or any(text[:1] != ">" or text[:3] == ">>>" for text in texts):
         return lines
     return [Line(line.number, line.text[1:]) for line in lines]
+
+
+def _unnumbered(lines: Sequence[Line]) -> Sequence[Line]:
+    """The lines without the numbers that a page or an editor shows before them: each one more than
+    the one above."""
+    if len(lines) < _LEAST_NUMBERED:
+        return lines
+    found: list[Line] = []
+    first = None
+    for at, line in enumerate(lines):
+        number = _NUMBER.match(line.text)
+        if number is None:
+            if line.text.strip() or at < len(lines) - 1:
+                return lines
+            continue
+        first = int(number[1]) if first is None else first
+        if int(number[1]) != first + at:
+            return lines
+        found.append(Line(line.number, line.text[number.end() :]))
+    return found
 
 
 def _is_mixed(parts: Sequence[Carried]) -> bool:

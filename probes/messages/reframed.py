@@ -108,7 +108,9 @@ def _is_error(text: str) -> bool:
     named = exception_line(text, strict=False)
     if named is None:
         return False
-    return exception_line(text) is not None or (named.exception[0].isupper() and named.message != "")
+    return exception_line(text) is not None or (
+        named.exception[0].isupper() and named.message != ""
+    )
 
 
 def _dedented(lines: Sequence[Line]) -> Sequence[Line]:

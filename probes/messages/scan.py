@@ -14,7 +14,7 @@ from ..progress import Step, go_on
 from ..shared.carriers import without_bullet, without_carrier, without_stamp
 from ..shared.epilogues import is_notice, is_surrounding
 from ..shared.exception_lines import ExceptionLine, exception_line, warning_line
-from ..shared.frames import plain_frame
+from ..shared.frames import begins_notebook, plain_frame
 from ..shared.plain_text import Line
 from ..shared.tracebacks import continues_message, read_chain, starts_traceback
 from .carried_lines import uncarried
@@ -23,7 +23,7 @@ from .http_statuses import Response, find_responses, response_of_class
 from .message import CAUSE, ERROR, FINAL, LEVEL_RANKS, LOOSE, NAMED, QUIET, WARNING, Message
 from .reframed import reframed
 from .rejoined import rejoined
-from .told import logged, loose, with_told
+from .told import logged, loose, typed, with_told
 
 __all__ = ["Message", "begins_message", "scan", "scan_first", "scan_until", "tidied"]
 
@@ -69,7 +69,7 @@ def scan_until(lines: Sequence[Line], step: Step) -> Scanned:
     """The messages of lines that are :func:`tidied`, until ``step``, which is told of every line,
     asks to end."""
     scanner = _Scanner(lines, codes=_by_compiler(lines))
-    found = _without_notices(list(scanner.messages(step)))
+    found = _without_notices(typed(list(scanner.messages(step))))
     if scanner.unread:
         return Scanned(found, scanner.unread)
     said = any(each.keep for each in found)
@@ -130,7 +130,7 @@ class _Scanner:
         if text.startswith("{") and (record := json_record(text)):
             self._at += 1
             return self._json(line, record)
-        if starts_traceback(line.text) or plain_frame(line.text):
+        if starts_traceback(line.text) or plain_frame(line.text) or begins_notebook(line.text):
             return self._traceback()
         return self._line(line, text)
 
