@@ -16,7 +16,8 @@ _BORDER = re.compile(r"[ \t]*[│┃][ \t]*\Z")
 _BOX = tuple("│┃|╭╰┌└+├")
 _NUMBER = re.compile(r"[ \t]{0,9}(\d{1,7})(?:\t|[:|] ?| {1,2}|\Z)")
 _LEAST_NUMBERED = 4
-_ESCAPED = "\\n  File "
+_CODE = re.compile(r"\s{0,20}`[^`]*`\s*\Z")
+_ESCAPED = ("\\n  File ", "\\nFile ")
 _WHOLE = re.compile(rf'"{re.escape(HEADER)}:?(?:\\n)?"')
 
 
@@ -38,8 +39,11 @@ def uncarried(lines: Sequence[Line]) -> list[Line]:
 
 
 def _unquoted(lines: Sequence[Line]) -> Sequence[Line]:
-    """The lines without the mark of a quotation, if all have it with no blank behind it."""
+    """The lines without the mark of a quotation, if all have it with no blank behind it, or
+    without the marks of code, if each of them was put between two."""
     texts = [line.text for line in lines if line.text.strip()]
+    if len(texts) > 1 and all(_CODE.match(text) for text in texts):
+        return [Line(line.number, line.text.strip()[1:-1]) for line in lines]
     tight = any(text[1:2] not in ("", " ", ">") for text in texts)
     if len(texts) < 2 or not tight or any(text[:1] != ">" or text[:3] == ">>>" for text in texts):
         return lines
@@ -112,7 +116,8 @@ def _without_border(text: str) -> str:
 def _spread(lines: Sequence[Line]) -> Iterator[Line]:
     """Tracebacks whose line ends were written as ``\\n``."""
     for line in lines:
-        if _ESCAPED not in line.text or line.text[:1] == "{" or not starts_traceback(line.text):
+        escaped = any(mark in line.text for mark in _ESCAPED)
+        if not escaped or line.text[:1] == "{" or not starts_traceback(line.text):
             yield line
             continue
         quote = line.text.partition(HEADER)[0][-1:]

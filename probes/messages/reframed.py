@@ -90,7 +90,11 @@ def _end_of_code(
     sure = start
     for at in range(start, min(len(lines), start + _MOST_CODE)):
         text = lines[at].text
-        if not text.strip() or starts_traceback(text) or is_connector(text):
+        if starts_traceback(text) or is_connector(text):
+            return sure
+        if not text.strip():
+            if at + 1 < len(lines) and (_frame(lines, at + 1)[1] or _is_error(lines[at + 1].text)):
+                continue
             return sure
         if _frame(lines, at)[1] or _is_error(text):
             return at

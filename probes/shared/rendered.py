@@ -18,6 +18,10 @@ _LINK = re.compile(
     r"\[((?:line )?\d{1,9}|[^\[\]\s]{0,300}\.(?:py|ipynb|cc|cpp)(?::\d{1,9})?)\]"
     r"\((?:[a-z][a-z0-9+.-]{0,30}:|[/.~])[^()\s]{0,1000}\)"
 )
+# Colours whose escape character was lost or written out.
+_COLOUR = re.compile(
+    r"(?:\\(?:u001[bB]|x1[bB]|033|e)|\^\[|\u241b)?\[(?:\d{1,3}(?:;\d{1,3}){0,5})?m"
+)
 _ESCAPED_JOINT = re.compile(r"\w\\_\w")
 _JOINT = re.compile(r"[^\W_]_[^\W_]")
 _ESCAPED = re.compile(r"\\([_*\[\]<>#`~|])")
@@ -29,6 +33,8 @@ def unrendered(text: str) -> str:
         text = _decoded(text)
     if ("</" in text or "<br" in text) and _MARKUP.search(text):
         text = _TAG.sub("", text)
+    if "[0m" in text:
+        text = _COLOUR.sub("", text)
     if "](" in text:
         text = _LINK.sub(r"\1", text)
     # Markdown that was escaped has the backslash before each of these marks, paths and patterns

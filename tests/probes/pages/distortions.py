@@ -9,6 +9,9 @@ from collections.abc import Callable
 
 Distortion = Callable[[str], str]
 DISTORTIONS: dict[str, Distortion] = {}
+CUTS: set[str] = set()
+"""Those that take away what the answer stands on: it may be missing, but not be another one."""
+_LONG = 6
 _FRAME = re.compile(r'  File "([^"]+)", line (\d+), in (.+)')
 _CELL = re.compile(r"File (\S+):(\d+), in (.+)")
 _NUMBERED = re.compile(r"\A(-+> ?|\s+)(\d+)( .*)?\Z")
@@ -24,6 +27,11 @@ _HEALTHY = (
 def distortion(function: Distortion) -> Distortion:
     DISTORTIONS[function.__name__] = function
     return function
+
+
+def cut(function: Distortion) -> Distortion:
+    CUTS.add(function.__name__)
+    return distortion(function)
 
 
 def _each(text: str, change: Callable[[str], str]) -> str:
@@ -285,7 +293,8 @@ def fence_on_the_line(text: str) -> str:
 
 @distortion
 def fenced_in_list(text: str) -> str:
-    return f"1. run it\n\n   ```\n{_each(text, lambda line: '   ' + line)}\n   ```\n2. see the error"
+    inside = _each(f"```\n{text}\n```", lambda line: f"   {line}")
+    return f"1. run it\n\n{inside}\n2. see the error"
 
 
 @distortion
@@ -361,13 +370,30 @@ def first_lines_cut(text: str) -> str:
 @distortion
 def first_half_cut(text: str) -> str:
     lines = text.split("\n")
-    return "\n".join(lines[len(lines) // 2 :])
+    return "\n".join(lines[len(lines) // 2 :]) if len(lines) >= _LONG else text
 
 
 @distortion
 def begun_within_a_line(text: str) -> str:
     first, line_end, rest = text.partition("\n")
-    return first[len(first) // 2 :] + line_end + rest
+    return first[len(first) // 2 :] + line_end + rest if text.count("\n") >= _LONG else text
+
+
+@cut
+def last_line_cut(text: str) -> str:
+    return text.rpartition("\n")[0] or text
+
+
+@cut
+def last_line_cut_within(text: str) -> str:
+    above, line_end, last = text.rpartition("\n")
+    return above + line_end + last[: len(last) * 2 // 3]
+
+
+@cut
+def second_half_cut(text: str) -> str:
+    lines = text.split("\n")
+    return "\n".join(lines[: len(lines) // 2]) if len(lines) >= _LONG else text
 
 
 @distortion
