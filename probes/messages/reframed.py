@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Sequence
 
 from ..shared.exception_lines import exception_line
@@ -13,7 +14,7 @@ from ..shared.tracebacks import is_connector, starts_traceback
 _BEGUN = re.compile(r"\s{0,40}File(?: \"|(?: [^\s\"]{1,400})?\s*\Z)")
 _FRAME = re.compile(r"\s{0,40}File \"[^\"]{1,400}\", line \d{1,9}(?:, in \S.{0,200})?\s*\Z")
 _OF_NOTEBOOK = re.compile(r"File [^\s\"]{1,400}:\d{1,9}, in [\w.<>]{1,200}\(")
-_NAME = re.compile(r"[A-Za-z_][\w.]{0,200}\Z")
+_OF_NAMES = f"{string.ascii_letters}{string.digits}_."
 _BREAKS_OFF = (", in", ", ", ",")
 _DIGITS = str.maketrans("0123456789", "0" * 10)
 _MOST_PIECES = 4
@@ -140,10 +141,10 @@ def _dedented(lines: Sequence[Line]) -> Sequence[Line]:
 def _prefix_of(header: str, below: str) -> str:
     """What stands before the name in the header of a notebook's traceback and on the next line."""
     head = header[: header.index(HEADER)]
-    name = _NAME.search(head.rstrip()) if len(head) <= _LONGEST and head.endswith("  ") else None
-    if name is None or not NOTEBOOK_HEADER.match(header[name.start() :]):
+    start = len(head.rstrip().rstrip(_OF_NAMES))
+    if not head.endswith("  ") or not NOTEBOOK_HEADER.match(header[start:]):
         return ""
-    prefix = _bare(header[: name.start()])
+    prefix = _bare(header[:start])
     return prefix if _bare(below).startswith(prefix) else ""
 
 
