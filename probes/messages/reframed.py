@@ -13,6 +13,7 @@ from ..shared.tracebacks import is_connector, starts_traceback
 
 _BEGUN = re.compile(r"\s{0,40}File(?: \"|(?: [^\s\"]{1,400})?\s*\Z)")
 _FRAME = re.compile(r"\s{0,40}File \"[^\"]{1,400}\", line \d{1,9}(?:, in \S.{0,200})?\s*\Z")
+_HEADED = re.compile(r"(\S.{0,200}?)  File \"[^\"]{1,400}\", line \d")
 _OF_NOTEBOOK = re.compile(r"File [^\s\"]{1,400}:\d{1,9}, in [\w.<>]{1,200}\(")
 _OF_NAMES = f"{string.ascii_letters}{string.digits}_."
 _BREAKS_OFF = (", in", ", ", ",")
@@ -29,7 +30,7 @@ def reframed(lines: Sequence[Line], is_boundary: Boundary) -> list[Line]:
 
     ``is_boundary`` tells lines that begin a message. What is in form stays as it is.
     """
-    lines = _dedented(lines)
+    lines = _unheaded(_dedented(lines))
     found: list[Line] = []
     at = 0
     while at < len(lines):
@@ -135,6 +136,28 @@ def _dedented(lines: Sequence[Line]) -> Sequence[Line]:
             empty = _bare(text).strip() in ("", prefix.strip())
             prefix, text = (prefix, "") if empty else ("", text)
         found.append(Line(line.number, text[len(prefix) :] if prefix else text))
+    return found
+
+
+def _unheaded(lines: Sequence[Line]) -> Sequence[Line]:
+    """Frames without the head of the log line that stands before each, where the line that a
+    traceback begins with is left out; up to the exception."""
+    found: list[Line] = []
+    prefix = known = ""
+    for at, line in enumerate(lines):
+        text = line.text
+        if HEADER in text:
+            prefix, known = "", _bare(text[: text.index(HEADER)])
+        elif not prefix and (headed := _HEADED.match(text)):
+            below = _bare(lines[at + 1].text) if at + 1 < len(lines) else ""
+            own = _bare(headed[1])
+            prefix = own if own != known and below.startswith(own) else ""
+        if prefix and not _bare(text).startswith(prefix):
+            prefix = ""
+        text = text[len(prefix) :]
+        if prefix and _is_error(text):
+            known, prefix = prefix, ""
+        found.append(Line(line.number, text))
     return found
 
 
