@@ -141,24 +141,32 @@ def _dedented(lines: Sequence[Line]) -> Sequence[Line]:
 
 def _unheaded(lines: Sequence[Line]) -> Sequence[Line]:
     """Frames without the head of the log line that stands before each, where the line that a
-    traceback begins with is left out; up to the exception."""
+    traceback begins with is left out; up to the exception, if there is one."""
     found: list[Line] = []
     prefix = known = ""
+    stop = seen = 0
     for at, line in enumerate(lines):
         text = line.text
         if HEADER in text:
-            prefix, known = "", _bare(text[: text.index(HEADER)])
-        elif not prefix and (headed := _HEADED.match(text)):
-            below = _bare(lines[at + 1].text) if at + 1 < len(lines) else ""
-            own = _bare(headed[1])
-            prefix = own if own != known and below.startswith(own) else ""
-        if prefix and not _bare(text).startswith(prefix):
-            prefix = ""
-        text = text[len(prefix) :]
-        if prefix and _is_error(text):
-            known, prefix = prefix, ""
-        found.append(Line(line.number, text))
+            known = _bare(text[: text.index(HEADER)])
+        elif at >= seen and (headed := _HEADED.match(text)) and _bare(headed[1]) != known:
+            prefix = _bare(headed[1])
+            seen, raised = _run(lines, at, prefix)
+            stop = seen if raised else 0
+        found.append(Line(line.number, text[len(prefix) :]) if at < stop else line)
     return found
+
+
+def _run(lines: Sequence[Line], start: int, prefix: str) -> tuple[int, bool]:
+    """The index behind the lines with a prefix, up to the first exception, and whether there is
+    one."""
+    for at in range(start, len(lines)):
+        text = lines[at].text
+        if _bare(text[: len(prefix)]) != prefix:
+            return at, False
+        if _is_error(text[len(prefix) :]):
+            return at + 1, True
+    return len(lines), False
 
 
 def _prefix_of(header: str, below: str) -> str:

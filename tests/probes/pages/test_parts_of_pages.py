@@ -72,16 +72,6 @@ def test_a_traceback_in_form_stays_as_it_is():
         "File /a/\nb.py:3, in f(x)\n      2 def f(x):\n----> 3     g(x)\n\nValueError: x",
     ],
 )
-def test_a_log_may_begin_within_a_traceback():
-    head = "ERROR 08-21 10:11:12 [core.py:634] "
-    text = f'{head}  File "/a/b.py", line 3, in f\n{head}    g(x)\n{head}ValueError: x\n{head}Bye'
-    found = scan(lines(text))
-    assert [(each.exception, each.text, each.file) for each in found if each.exception] == [
-        ("ValueError", "x", "/a/b.py")
-    ]
-    assert ("ERROR", "Bye") in [(each.level, each.text) for each in found]
-
-
 def test_a_frame_without_form_is_one_of_its_exception(text):
     (found,) = [each for each in scan(lines(text)) if each.exception]
     assert (found.exception, found.text) == ("ValueError", "x")
@@ -99,6 +89,16 @@ def test_a_frame_without_form_is_one_of_its_exception(text):
 def test_the_first_line_that_names_a_class_ends_a_traceback(text):
     found = scan(lines(text))
     assert (found[0].exception, found[0].text) == ("Odd", "x")
+
+
+def test_a_log_may_begin_within_a_traceback():
+    head = "ERROR 08-21 10:11:12 [core.py:634] "
+    text = f'{head}  File "/a/b.py", line 3, in f\n{head}    g(x)\n{head}ValueError: x\n{head}Bye'
+    found = scan(lines(text))
+    assert [(each.exception, each.text, each.file) for each in found if each.exception] == [
+        ("ValueError", "x", "/a/b.py")
+    ]
+    assert ("ERROR", "Bye") in [(each.level, each.text) for each in found]
 
 
 def test_a_message_between_a_frame_and_an_exception_parts_them():
