@@ -17,6 +17,7 @@ _BOX = tuple("│┃|╭╰┌└+├")
 _NUMBER = re.compile(r"[ \t]{0,9}(\d{1,7})(?:\t|[:|] ?| {1,2}|\Z)")
 _LEAST_NUMBERED = 4
 _CODE = re.compile(r"\s{0,20}`[^`]*`\s*\Z")
+_LABEL = re.compile(r"\d{1,5}: ")
 _ESCAPED = ("\\n  File ", "\\nFile ")
 _WHOLE = re.compile(rf'"{re.escape(HEADER)}:?(?:\\n)?"')
 
@@ -44,10 +45,27 @@ def _unquoted(lines: Sequence[Line]) -> Sequence[Line]:
     texts = [line.text for line in lines if line.text.strip()]
     if len(texts) > 1 and all(_CODE.match(text) for text in texts):
         return [Line(line.number, line.text.strip()[1:-1]) for line in lines]
+    margin = _common_margin(texts)
+    if margin:
+        return [Line(line.number, line.text[margin:]) for line in lines]
     tight = any(text[1:2] not in ("", " ", ">") for text in texts)
     if len(texts) < 2 or not tight or any(text[:1] != ">" or text[:3] == ">>>" for text in texts):
         return lines
     return [Line(line.number, line.text[1:]) for line in lines]
+
+
+def _common_margin(texts: Sequence[str]) -> int:
+    """How wide the margin before each line of a text is: blanks, a bar, or the number of a task."""
+    if len(texts) < 2:
+        return 0
+    blanks = min(len(text) - len(text.lstrip()) for text in texts)
+    if blanks and len({text[:blanks] for text in texts}) == 1:
+        return blanks
+    label = _LABEL.match(texts[0])
+    if label and all(text.startswith(label[0]) for text in texts):
+        return label.end()
+    bars = all(text[:2] == "| " and not text.endswith("|") for text in texts)
+    return 2 if bars else 0
 
 
 def _unnumbered(lines: Sequence[Line]) -> Sequence[Line]:
