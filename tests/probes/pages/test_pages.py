@@ -16,8 +16,10 @@ from modelmedic.engine import Diagnoser
 from modelmedic.facts import Fact
 from modelmedic.probes.messages.probe import read_messages
 
+from . import people
 from .distortions import CUTS, DISTORTIONS
 
+assert people.last_line_cut.__name__ in CUTS  # the module adds to the table
 TEXTS: dict[str, str] = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text("utf-8"))
 # Shares of all pairs of a text and a distortion, but for those that cut the answer off.
 LEAST = 0.99
