@@ -45,6 +45,7 @@ _PATTERNS = (
 )
 _CODE = ("os.", "self.", "args.", "config.", "settings.", "cfg.", "secrets.", "env.", "options.")
 _CODE_WORD = re.compile(r"(?:[a-z_]\w*|[A-Za-z_]+[0-9]{0,2})\Z")
+_MARK = re.compile(r"<secret:[A-Z_]{1,20}(?::[0-9a-f]{4})?>")
 _RESTARTS = 4  # where one value that is none may hide another name
 
 
@@ -81,6 +82,8 @@ def _secret_of(found: Any, text: str, number: dict[str, int]) -> Span | None:
         return None
     start, end = found.span(number[part])
     name_start, name_end = found.span(number["name"])
+    if _MARK.match(text, max(name_start - 1, 0)):
+        return None  # it was masked before
     name, value = text[name_start:name_end], text[start:end].rstrip("`")
     if part == "bare" and text[start + len(value) :][:1] in ("(", "["):
         return None  # a call or a lookup

@@ -14,7 +14,11 @@ _LABELLED = re.compile(r"\d{1,5}: (?:Traceback \(most recent|  File \")")
 # The right border of a pane of a terminal multiplexer; a line of a box begins with one, too.
 _BORDER = re.compile(r"[ \t]*[│┃][ \t]*\Z")
 _BOX = tuple("│┃|╭╰┌└+├")
-_ESCAPED = "\\n  File "
+_NUMBER = re.compile(r"[ \t]{0,9}(\d{1,7})(?:\t|[:|] ?| {1,2}|\Z)")
+_LEAST_NUMBERED = 4
+_CODE = re.compile(r"\s{0,20}`[^`]*`\s*\Z")
+_LABEL = re.compile(r"\d{1,5}: ")
+_ESCAPED = ("\\n  File ", "\\nFile ")
 _WHOLE = re.compile(rf'"{re.escape(HEADER)}:?(?:\\n)?"')
 
 
@@ -24,7 +28,7 @@ def uncarried(lines: Sequence[Line]) -> list[Line]:
     A traceback that was written into one line, or into one JSON record for each of its lines, is
     spread out again.
     """
-    plain = list(_spread(_out_of_records(lines)))
+    plain = list(_spread(_out_of_records(_unnumbered(_unquoted(lines)))))
     labels = any(_LABELLED.match(line.text) for line in plain)
     panes = all(line.text[:1] in ("│", "┃") for line in plain if line.text.strip())
     parts = [carried(_without_border(line.text), labels=labels, panes=panes) for line in plain]
@@ -33,6 +37,55 @@ def uncarried(lines: Sequence[Line]) -> list[Line]:
     if _is_mixed(parts):
         return _streams(plain, parts)
     return [Line(line.number, part.text) for line, part in zip(plain, parts, strict=True)]
+
+
+def _unquoted(lines: Sequence[Line]) -> Sequence[Line]:
+    """The lines without the mark of a quotation, if all have it with no blank behind it, or
+    without the marks of code, if each of them was put between two."""
+    texts = [line.text for line in lines if line.text.strip()]
+    if len(texts) > 1 and all(_CODE.match(text) for text in texts):
+        return [Line(line.number, line.text.strip()[1:-1]) for line in lines]
+    margin = _common_margin(texts)
+    if margin:
+        return [Line(line.number, line.text[margin:]) for line in lines]
+    tight = any(text[1:2] not in ("", " ", ">") for text in texts)
+    if len(texts) < 2 or not tight or any(text[:1] != ">" or text[:3] == ">>>" for text in texts):
+        return lines
+    return [Line(line.number, line.text[1:]) for line in lines]
+
+
+def _common_margin(texts: Sequence[str]) -> int:
+    """How wide the margin before each line of a text is: blanks, a bar, or the number of a task."""
+    if len(texts) < 2:
+        return 0
+    blanks = min(len(text) - len(text.lstrip()) for text in texts)
+    if blanks and len({text[:blanks] for text in texts}) == 1:
+        return blanks
+    label = _LABEL.match(texts[0])
+    if label and all(text.startswith(label[0]) for text in texts):
+        return label.end()
+    bars = all(text[:2] == "| " and not text.endswith("|") for text in texts)
+    return 2 if bars else 0
+
+
+def _unnumbered(lines: Sequence[Line]) -> Sequence[Line]:
+    """The lines without the numbers that a page or an editor shows before them: each one more than
+    the one above."""
+    if len(lines) < _LEAST_NUMBERED:
+        return lines
+    found: list[Line] = []
+    first = None
+    for at, line in enumerate(lines):
+        number = _NUMBER.match(line.text)
+        if number is None:
+            if line.text.strip() or at < len(lines) - 1:
+                return lines
+            continue
+        first = int(number[1]) if first is None else first
+        if int(number[1]) != first + at:
+            return lines
+        found.append(Line(line.number, line.text[number.end() :]))
+    return found
 
 
 def _is_mixed(parts: Sequence[Carried]) -> bool:
@@ -81,7 +134,8 @@ def _without_border(text: str) -> str:
 def _spread(lines: Sequence[Line]) -> Iterator[Line]:
     """Tracebacks whose line ends were written as ``\\n``."""
     for line in lines:
-        if _ESCAPED not in line.text or line.text[:1] == "{" or not starts_traceback(line.text):
+        escaped = any(mark in line.text for mark in _ESCAPED)
+        if not escaped or line.text[:1] == "{" or not starts_traceback(line.text):
             yield line
             continue
         quote = line.text.partition(HEADER)[0][-1:]

@@ -14,18 +14,19 @@ from ...facts.problems import Location
 from ..logs.events import find_events, table
 from ..outcome import Collector, Outcome
 from ..progress import UNWATCHED, Progress, interrupted
-from ..shared.plain_text import PlainText, is_binary, plain_text
+from ..shared.plain_text import Line, PlainText, is_binary, plain_text
 from .advice import advice_of
 from .compiler_failure import compiler_failure
 from .failing_line import FailingLine, failing_line, raised_there
 from .happenings import Happenings
 from .message import Message
 from .owners import Origins, origins_of, owner_values, site_of
-from .scan import scan_until
+from .scan import scan_until, tidied
 
 MAX_CHARACTERS = 2_000_000
 MAX_MESSAGES = 200
 MAX_SURROUNDINGS = 200_000
+MAX_SURROUNDING_LINES = 20_000
 # Messages that differ only in their digits (times, ids) and are shown one by one.
 MAX_SIMILAR = 5
 _NO_DIGITS = str.maketrans("", "", "0123456789")
@@ -59,7 +60,8 @@ def read_messages(
         return collector.outcome()
     _report_cut(collector, plain, name)
     with progress.part(name, len(plain.lines), "lines", ends_early=True) as step:
-        messages, unread = scan_until(plain.lines, step)
+        lines = tidied(plain.lines)
+        messages, unread = scan_until(lines, step)
     if unread:
         behind = f"what follows {name}:{unread} was not read"
         collector.extend([interrupted(behind, Location(name))])
@@ -69,7 +71,7 @@ def read_messages(
     def place(number: int) -> str:
         return f"{name}:{number}"
 
-    standing = failing_line(surroundings.split("\n")) if _may_be_neuron(surroundings) else None
+    standing = _standing(lines) if _may_be_neuron(surroundings) else None
     raised = raised_there(standing) if standing else None
     said = [*messages, raised] if raised else messages
     add_messages(collector, said, place, Location(name), about=about)
@@ -86,6 +88,12 @@ def read_messages(
     if standing:
         _add_place(collector, standing, place)
     return collector.outcome()
+
+
+def _standing(lines: Sequence[Line]) -> FailingLine | None:
+    """Where the last traceback stands still, by the number of the line in the input."""
+    found = failing_line([line.text for line in lines[:MAX_SURROUNDING_LINES]])
+    return found._replace(number=lines[found.number - 1].number) if found else None
 
 
 def _may_be_neuron(text: str) -> bool:

@@ -94,7 +94,9 @@ def _is_terminal(texts: list[str], width: int, goes_on: list[bool]) -> bool:
     if width not in _TERMINALS or max(map(len, texts)) > width:
         return False
     broken = [text for text, on in zip(texts, goes_on, strict=False) if on]
-    if sum(len(text) == width for text in broken) > 1:
+    frames = (text for text in texts if text.lstrip().startswith('File "'))
+    cut = [text for text in frames if not plain_frame(text)]
+    if sum(len(text) == width for text in [*broken, *cut]) > 1:
         return True
     if not all(len(text) >= width - 1 for text in broken):
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,17 +14,18 @@ from ..progress import Step, go_on
 from ..shared.carriers import without_bullet, without_carrier, without_stamp
 from ..shared.epilogues import is_notice, is_surrounding
 from ..shared.exception_lines import ExceptionLine, exception_line, warning_line
-from ..shared.frames import plain_frame
+from ..shared.frames import begins_notebook, plain_frame
 from ..shared.plain_text import Line
 from ..shared.tracebacks import continues_message, read_chain, starts_traceback
 from .carried_lines import uncarried
 from .cut_json import cut_off
 from .http_statuses import Response, find_responses, response_of_class
 from .message import CAUSE, ERROR, FINAL, LEVEL_RANKS, LOOSE, NAMED, QUIET, WARNING, Message
+from .reframed import reframed
 from .rejoined import rejoined
-from .told import logged, loose, with_told
+from .told import logged, loose, typed, with_told
 
-__all__ = ["Message", "begins_message", "scan", "scan_first"]
+__all__ = ["Message", "begins_message", "scan", "scan_first", "scan_until", "tidied"]
 
 # A text without any known form is taken as one message up to this size, else line by line.
 MAX_WHOLE_LINES = 40
@@ -33,6 +35,9 @@ MAX_WHOLE = 65_536
 MAX_CONTINUATION = 400
 _COMMAND_ERRORS = ("Error: ", "error: ", "fatal: ", "Fatal: ", "Fatal error: ")
 _PROMPTS = ("$ ", ">>> ", "# ")
+# `[XTP002] text`, `[F139] text`
+_CODE = re.compile(r"\[(?:F|(?:NCC_)?[A-Z]{3,4})\d{3}\] \S")
+_COMPILERS = ("neuronx-cc", "neuron-cc", "neuronxcc", "NeuronX Compiler", "Neuron Compiler")
 # What tells of the end of another process, whose own error says more.
 _ECHOES = frozenset({
     "CalledProcessError", "ChildFailedError", "ProcessRaisedException", "ProcessExitedException",
@@ -49,16 +54,22 @@ class Scanned(NamedTuple):
 
 def scan(lines: Sequence[Line]) -> list[Message]:
     """All messages, in order. Text of no known form gives one message, if it is short."""
-    return scan_until(lines, go_on).messages
+    return scan_until(tidied(lines), go_on).messages
+
+
+def tidied(lines: Sequence[Line]) -> list[Line]:
+    """The lines as a program printed them, as far as that can be told."""
+    bare = uncarried(lines)
+    # "E" alone may be what pytest puts before a line; where nothing is behind it, it is the text.
+    bare = bare if any(line.text.strip() for line in bare) else list(lines)
+    return reframed(rejoined(bare, begins_message), begins_message)
 
 
 def scan_until(lines: Sequence[Line], step: Step) -> Scanned:
-    """The same, until ``step``, which is told of every line, asks to end."""
-    bare = uncarried(lines)
-    # "E" alone may be what pytest puts before a line; where nothing is behind it, it is the text.
-    lines = rejoined(bare if any(line.text.strip() for line in bare) else lines, begins_message)
-    scanner = _Scanner(lines)
-    found = _without_notices(list(scanner.messages(step)))
+    """The messages of lines that are :func:`tidied`, until ``step``, which is told of every line,
+    asks to end."""
+    scanner = _Scanner(lines, codes=_by_compiler(lines))
+    found = _without_notices(typed(list(scanner.messages(step))))
     if scanner.unread:
         return Scanned(found, scanner.unread)
     said = any(each.keep for each in found)
@@ -86,8 +97,9 @@ def scan_first(lines: Sequence[Line]) -> tuple[list[Message], int]:
 class _Scanner:
     """Walks over the lines once; ``has_form`` tells whether any of them had a known form."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[Line], *, codes: bool = False) -> None:
         self._lines = lines
+        self._codes = codes
         self._at = 0
         self._group = 0
         self.has_form = False
@@ -118,7 +130,7 @@ class _Scanner:
         if text.startswith("{") and (record := json_record(text)):
             self._at += 1
             return self._json(line, record)
-        if starts_traceback(line.text) or plain_frame(line.text):
+        if starts_traceback(line.text) or plain_frame(line.text) or begins_notebook(line.text):
             return self._traceback()
         return self._line(line, text)
 
@@ -192,7 +204,7 @@ class _Scanner:
             yield Message(message, line.number, "pasted", rank, named.exception, named.module,
                           may_be_event=named.exception.endswith("Warning"))  # fmt: skip
             return
-        head = _head(text)
+        head = self._coded(text) or _head(text)
         if head:
             self.has_form = True
             message = self._continued(head.message)
@@ -201,6 +213,11 @@ class _Scanner:
             return
         said = self._continued(text.strip(), indented=not text.startswith(_COMMAND_ERRORS))
         yield from loose(Message(said, line.number, "pasted", LOOSE))
+
+    def _coded(self, text: str) -> LogHead | None:
+        """The compiler's own error: it prints a code before it, and mostly no level."""
+        bare = without_stamp(text) if self._codes else ""
+        return LogHead("ERROR", "", bare.strip()) if _CODE.match(bare) else None
 
     def _continued(self, first: str, *, indented: bool = False, in_list: bool = False) -> str:
         """A message with the lines that continue it; with ``indented``, only indented ones, as an
@@ -242,9 +259,15 @@ def begins_message(text: str) -> bool:
     text = without_carrier(text)
     known = exception_line(text) or log_head(text) or warning_line(text)
     return (
-        text.startswith((*_COMMAND_ERRORS, *_PROMPTS)) or known is not None
+        text.startswith((*_COMMAND_ERRORS, *_PROMPTS)) or known is not None or _CODE.match(text)
+        is not None
         or (text.startswith("{") and json_record(text) is not None)
     )  # fmt: skip
+
+
+def _by_compiler(lines: Sequence[Line]) -> bool:
+    """Whether a text is of the Neuron compiler."""
+    return any(word in line.text for line in lines for word in _COMPILERS)
 
 
 def _named(text: str) -> ExceptionLine | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..logs.events import find_events, has_signal
@@ -10,6 +11,12 @@ from ..shared.embedded_exceptions import Embedded, embedded_exception
 from ..shared.exception_lines import exception_line
 from .message import LOOSE, Message
 
+# `Error type: ValueError`, `Generation error type: ValueError`
+_TYPE = re.compile(
+    r"(?i:(?:[\w-]{1,30} ){0,3}(?:error|exception)[ _-](?:type|class)) ?[:=] ?"
+    r"((?:[a-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Warning))\s*\Z"
+)
+_LONGEST_TYPE = 400
 _REQUESTS = ("HTTP Request:", "HTTP Response:", "Sending HTTP Request:")
 
 
@@ -53,6 +60,32 @@ def with_told(message: Message) -> Iterator[Message]:
     keep = message.keep and not (named.quoted and message.source == "pasted")
     yield replace(message, module=message.module or named.module, keep=keep)
     yield _of(message, named)
+
+
+def typed(messages: Sequence[Message]) -> list[Message]:
+    """The messages; where a program prints the class of an error on a line of its own below the
+    text of it, as one message."""
+    found: list[Message] = []
+    for message in messages:
+        named = _TYPE.match(message.text[:_LONGEST_TYPE])
+        above = found[-1] if found else None
+        if named is None or above is None or not _is_of(message, above):
+            found.append(message)
+            continue
+        module, _, exception = named[1].rpartition(".")
+        found[-1] = replace(above, exception=exception, module=module)
+    return found
+
+
+def _is_of(message: Message, above: Message) -> bool:
+    """Whether two lines stand right below each other and come from one logger."""
+    following = 0 < message.number - above.number <= 1 + above.text.count("\n")
+    same = (message.logger, message.level, message.source) == (
+        above.logger,
+        above.level,
+        above.source,
+    )
+    return following and same and not above.exception and above.keep
 
 
 def _of(message: Message, named: Embedded) -> Message:

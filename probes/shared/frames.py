@@ -75,6 +75,16 @@ def notebook_frame(text: str) -> Frame | None:
     return Frame(found[4], int(found[5]), _name(found[6] or ""))
 
 
+def begins_notebook(text: str) -> bool:
+    """Whether a line shows a frame of a notebook beyond doubt, in whatever text it stands."""
+    if not text.startswith(("File ", "Cell In")):
+        return False
+    frame = notebook_frame(text)
+    return frame is not None and (frame.file.startswith("Cell") or (
+        " " not in frame.file and frame.function != "" and text.rstrip().endswith(")")
+    ))  # fmt: skip
+
+
 def _name(call: str) -> str:
     """The function in ``f(x, y)``."""
     return call.partition("(")[0].strip()

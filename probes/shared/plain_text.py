@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from .rendered import unrendered
+
 # Terminal control sequences: CSI (colours, cursor), OSC (titles, links), two-character ones.
 _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_]|[ -/][0-~])"
@@ -20,10 +22,6 @@ _UNSEEN = dict.fromkeys([0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F),
 _SPACES = dict.fromkeys([0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
 _QUOTES = {**dict.fromkeys(range(0x2018, 0x201C), "'"), **dict.fromkeys(range(0x201C, 0x2020), '"')}
 _TYPED = {**_CONTROLS, **_UNSEEN, **_SPACES, **_QUOTES}
-# Text that was copied from the source of a web page.
-_ENTITY = re.compile(r"&(quot|apos|lt|gt|amp|nbsp|#x27|#39|#34);")
-_ENTITIES = {"quot": '"', "apos": "'", "lt": "<", "gt": ">", "amp": "&", "nbsp": " ", "#x27": "'",
-             "#39": "'", "#34": '"'}  # fmt: skip
 # Columns past this hold data dumps, not messages; scanning them would only cost time.
 MAX_LINE = 65_536
 SAMPLE = 8_192
@@ -63,8 +61,7 @@ def plain_text(raw: str, limit: int) -> PlainText:
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     text = text.translate(_CONTROLS if text.isascii() else _TYPED)
-    if "&" in text:
-        text = _ENTITY.sub(lambda found: _ENTITIES[found[1]], text)
+    text = unrendered(text)
     if len(text) <= limit:
         lines = text.split("\n")
         return PlainText([Line(i, t[:MAX_LINE]) for i, t in enumerate(lines, 1)], len(lines), 0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .epilogues import is_epilogue
 from .exception_lines import ExceptionLine, exception_line
-from .frames import Frame, Frames, boxed_frame, notebook_frame, plain_frame
+from .frames import Frame, Frames, begins_notebook, boxed_frame, notebook_frame, plain_frame
 from .plain_text import Line
 from .traceback_lines import (
     HEADER,
@@ -24,6 +25,7 @@ __all__ = ["HEADER", "Raised", "continues_message", "is_connector", "read_chain"
            "starts_traceback"]  # fmt: skip
 
 _BOX_BOTTOM = ("╰", "└", "+-")
+_NUMBERED = re.compile(r"\s*\Z|\s*\(\.{3}\)|(?:-{2,9}> ?|\s{1,9})\d{1,7}(?:\s|\Z)")
 MAX_MESSAGE_LINES = 400
 MAX_FRAME_LINES = 20_000
 
@@ -90,6 +92,8 @@ def _block(reader: ChainReader) -> Raised | None:
     notebook = NOTEBOOK_HEADER.match(header)
     if notebook:
         return _notebook(reader, notebook[1])
+    if begins_notebook(header):
+        return _headless(reader)
     frames: tuple[Frame, ...] = ()
     if HEADER in header:
         reader.at += 1
@@ -182,6 +186,22 @@ def _notebook(reader: ChainReader, name: str) -> Raised | None:
         return None
     reader.at = other
     return _exception(reader, before)
+
+
+def _headless(reader: ChainReader) -> Raised | None:
+    """The rest of a traceback of IPython whose beginning was left out: frames with numbered lines
+    below each, up to an exception."""
+    frames = Frames()
+    for _ in range(MAX_FRAME_LINES):
+        text = reader.text()
+        if text is None:
+            break
+        frame = notebook_frame(text)
+        if not frame and not _NUMBERED.match(text):
+            return _exception(reader, frames.all()) if exception_line(text) else None
+        frames.add(frame)
+        reader.at += 1
+    return None
 
 
 def _boxed(reader: ChainReader, width: int) -> Raised | None:

@@ -42,6 +42,12 @@ def test_formats_are_masked_where_a_message_quotes_them():
     assert [p.kind for p in formats(SEED) if shows(p, masked(p.text))] == []
 
 
+def test_what_is_masked_stays_as_it_is_where_a_message_quotes_it():
+    for text in ("host='<secret:HOST:61f2>', port=80", "/home/<secret:USER>/notebooks/a.py"):
+        assert masked(text) == text
+    assert "Xk39dkslw93kdlsk39x9" not in masked("<secret:Xk39dkslw93kdlsk39x9>")
+
+
 def test_contexts():
     planted = contexts(SEED)
     found = leaks(of_redactor(planted))

@@ -1,0 +1,1 @@
+"""Whole texts as pages and people hand them on."""
