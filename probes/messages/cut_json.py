@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 
@@ -43,6 +42,8 @@ def _joined(lines: Sequence[Line], at: int) -> str:
 
 
 def _plain(raw: str) -> str:
+    import json  # only for what was copied out of a notebook
+
     try:
         return str(json.loads(f'"{raw}"'))
     except ValueError:

@@ -9,8 +9,7 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
+from ..shared import np
 from .captures import Run
 from .hypotheses import Hypothesis
 from .modules import EXPLAINS, Module, Trial, computed
@@ -69,7 +68,7 @@ def usual(ratios: Iterable[float]) -> float:
 
 
 def with_doubt(
-    module: Module, trials: tuple[Trial, ...], sound: float, plain: float
+    trials: tuple[Trial, ...], sound: float, plain: float, module: Module | None = None
 ) -> tuple[Trial, ...]:
     """Trials of which the best one is not sure, if it could choose its numbers and yet leaves more
     than rounding and a little of what is wrong (R of the module is ``plain``): any smooth change
@@ -79,7 +78,7 @@ def with_doubt(
     if best is None or not best.r_ratio < EXPLAINS:
         return trials
     says = SAYS if best.r_ratio > limit and _chooses(best.hypothesis) else ""
-    says = says or (TIE if _of_near_ties(module, best.hypothesis) else "")
+    says = says or (TIE if module and _of_near_ties(module, best.hypothesis) else "")
     if not says:
         return trials
     near = Hypothesis("something-near", "computed-otherwise", best.hypothesis.families, says,

@@ -320,7 +320,7 @@ def replay(
             wrong = {found[each].name for each, _, _ in failing}
             if whole is not None and given.differs_around(whole, module.name, wrong):
                 trials = doubts.of_bias(trials)
-            trials = doubts.with_doubt(module, trials, sound, found[at].r_ratio)
+            trials = doubts.with_doubt(trials, sound, found[at].r_ratio, module)
             found[at] = found[at]._replace(trials=trials)
             step(1)
     found.extend(given.joined())

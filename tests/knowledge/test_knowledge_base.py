@@ -74,7 +74,7 @@ def test_boundary_cases_reach_the_compiled_rules(built: Built, doctor: Diagnoser
     never = [rule for found in checked for rule in found.never]
     fired = sum(found.fired for found in checked)
     assert fired > 200
-    assert len(never) <= 0.03 * fired, never  # which entries are tried changes with their number
+    assert len(never) <= 0.04 * fired, never  # which entries are tried changes with their number
     assert sum(found.cases for found in checked) > 4000
     assert [failure for found in checked for failure in found.failures] == []
 
