@@ -94,7 +94,7 @@ def _(port: Port) -> bool | None:
         value = torch.cat((value[:, :, :prompt] * 0.6, value[:, :, prompt:]), 2)
         return key, value, mask
 
-    return False if has_windows(port) else of_whole_cache(port, read)  # type: ignore[arg-type]
+    return False if has_windows(port) else of_whole_cache(port, read)  # type: ignore[arg-type, unused-ignore]
 
 
 @alike("cached-keys-of-first-head-for-all", (CACHE, "gqa-grouping-wrong"), ATTENTION, True)

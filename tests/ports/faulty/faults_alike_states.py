@@ -122,7 +122,7 @@ def _(port: Port) -> bool | None:
     def read(key: Tensor, value: Tensor, mask: Tensor, prompt: int) -> tuple[Tensor, ...]:
         return key, value, hiding(mask, torch.arange(key.shape[-2]) < 3)
 
-    return False if has_windows(port) else of_whole_cache(port, read)  # type: ignore[arg-type]
+    return False if has_windows(port) else of_whole_cache(port, read)  # type: ignore[arg-type, unused-ignore]
 
 
 @alike("keys-of-padding-seen", MASK, ATTENTION, everywhere=True)

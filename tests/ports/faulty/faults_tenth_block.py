@@ -29,7 +29,7 @@ def qk_norm_over_all_heads(port: Port) -> bool | None:
             if of_family(port, "gemma3_text"):
                 found = found * (1.0 + norm.weight.float())
                 return found.to(x.dtype)
-            return norm.weight * found.to(x.dtype)  # type: ignore[no-any-return]
+            return norm.weight * found.to(x.dtype)  # type: ignore[no-any-return, unused-ignore]
 
         return forward
 
@@ -94,7 +94,7 @@ def residual_multiplier_once(port: Port) -> bool | None:
             found = layer.self_attn(hidden_states=layer.input_layernorm(hidden_states), **given)[0]
             between = hidden_states + found
             made = layer.mlp(layer.post_attention_layernorm(between))
-            return between + made * layer.residual_multiplier  # type: ignore[no-any-return]
+            return between + made * layer.residual_multiplier  # type: ignore[no-any-return, unused-ignore]
 
         return forward
 

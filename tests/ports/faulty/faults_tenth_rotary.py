@@ -27,7 +27,7 @@ def keys_permuted_as_queries(port: Port) -> bool | None:
 
     def change(w: Tensor) -> Tensor:
         as_stored: Tensor = to_pairs(w, groups)
-        return to_halves(as_stored, count)  # type: ignore[no-any-return]
+        return to_halves(as_stored, count)  # type: ignore[no-any-return, unused-ignore]
 
     return every(port, r"self_attn\.k_proj\.weight", change)
 
