@@ -57,7 +57,7 @@ def test_common_words_of_unknown_origin_are_possible_at_most(case, decode):
 def test_an_address_to_report_to_does_not_tell_whose_it_is(doctor):
     text = "ERROR neuronx-cc gave up - report it at https://github.com/an/owner/issues/new"
     assert owners(doctor, text) == ["neuron_compiler"]
-    assert owners(doctor, text.replace("/issues/new", ".git")) == ["git"]
+    assert owners(doctor, "ERROR make gave up - see https://github.com/an/owner.git") == ["git"]
 
 
 def test_many_hints_make_nothing_likely(decode):
