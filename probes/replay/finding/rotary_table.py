@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...shared import np
 from ..formula.formulas import FORMULAS
-from ..formula.rope import frequencies
+from ..formula.rope import Spec, frequencies
 from .given import Finder, Found, Given
 
 MOST_POSITIONS = 4_096
@@ -15,16 +16,20 @@ NEAR = 0.02
 """Root of the mean square of what a table is off by, up to which it is the one."""
 SAME = 0.01
 """Share by which frequencies may be off: BF16 rounds the table."""
+SAME_THETA = 0.1
+THETAS, STEPS = (10.0, 1e10), 40
+"""Where theta is looked for, and halvings of that."""
 
 
 class Rates(NamedTuple):
     """Frequencies of the pairs of channels: those that were found, the right ones, and those
-    without scaling."""
+    without scaling; and whether another theta makes those that were found."""
 
     found: Any
     right: Any
     plain: Any
     factor: float
+    another_theta: bool
 
 
 def _positions(one: Given) -> Found:
@@ -58,7 +63,7 @@ def _rates(one: Given) -> Rates | None:
     pairs = len(right)
     columns = slice(None, None, 2) if spec.get("rope_layout") == "interleaved" else slice(pairs)
     turns = output[0, :, :half][:, columns] + 1j * output[0, :, half:][:, columns]
-    if turns.shape[1] != pairs or len(turns) < 4:
+    if turns.shape[1] != pairs or pairs < 2 or len(turns) < 4:
         return None
     found = np.zeros(pairs)
     lag = 1
@@ -71,7 +76,20 @@ def _rates(one: Given) -> Rates | None:
     if np.sqrt((abs(turns - made) ** 2).mean(axis=0)).max() > NEAR * factor:
         return None
     plain = frequencies(spec | {"rope_type": "default", "rope_ramp": None})[0]
-    return Rates(found, right, plain, float(spec.get("rope_factor") or 1))
+    theta = _theta_of(spec, found)
+    other = abs(theta / spec["theta"] - 1) > SAME_THETA
+    other = other and _same(found, frequencies(spec | {"theta": theta})[0])
+    return Rates(found, right, plain, float(spec.get("rope_factor") or 1), other)
+
+
+def _theta_of(spec: Spec, found: Any) -> float:
+    """The theta that gives the second frequency, all else being as it should."""
+    low, high = THETAS
+    for _ in range(STEPS):
+        middle = math.sqrt(low * high)
+        faster = frequencies(spec | {"theta": middle})[0][1] > found[1]
+        low, high = (middle, high) if faster else (low, middle)
+    return low
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -84,7 +102,7 @@ def _layout(rates: Rates) -> bool:
 
 def _scaling(rates: Rates) -> bool:
     """Whether each frequency lies between the one without scaling and the one with all of it."""
-    if _same(rates.found, rates.right) or _layout(rates):
+    if _same(rates.found, rates.right) or _layout(rates) or rates.another_theta:
         return False
     ratio = rates.found / rates.plain
     if (rates.plain == rates.right).all():
