@@ -4,10 +4,15 @@ import pytest
 
 from modelmedic.probes.replay.doubts import usual, with_doubt
 from modelmedic.probes.replay.emission import rival_of
+from modelmedic.probes.replay.formula.formulas import FORMULAS
 from modelmedic.probes.replay.hypotheses import all_hypotheses
-from modelmedic.probes.replay.modules import Trial
+from modelmedic.probes.replay.modules import Module, Sides, Trial
 from modelmedic.probes.replay.phases import WHERE
+from modelmedic.probes.replay.spec import Reading
 
+from .test_trials import EXPERTS, MLP, MOE
+
+np = pytest.importorskip("numpy")
 KNOWN = {each.id: each for each in all_hypotheses()}
 MARK, OTHER = (1.0, 2.0, 3.0), (1.0, 9.0, 3.0)
 
@@ -55,3 +60,20 @@ def test_a_value_that_is_looked_for_is_no_rival_of_a_known_one_though_it_gives_t
 @pytest.mark.parametrize(("plain", "sure"), [(6.0, False), (30.0, True)])
 def test_where_little_is_wrong_less_may_be_left(plain, sure):
     assert (len(with_doubt((trial("norm-eps-any", 1.2),), 1.0, plain)) == 1) is sure
+
+
+@pytest.mark.parametrize(("family", "spec", "weights", "wrong", "sure"), [
+    ("moe", MOE, EXPERTS, 2, False), ("moe", MOE, EXPERTS, 40, True),
+    ("mlp", {"act": "silu", "gated": True}, MLP, 2, True),
+])  # fmt: skip
+def test_few_bits_move_every_token_and_a_near_tie_of_experts_some(
+    family, spec, weights, wrong, sure
+):
+    """Few bits explain a module of which ``wrong`` of 40 tokens are off."""
+    x = np.random.default_rng(3).normal(size=(2, 20, 32)).astype(np.float32)
+    right = FORMULAS[family](spec, weights, {"x": x})
+    output = right.copy()
+    output.reshape(40, 32)[:wrong] += 0.1
+    module = Module("m", Reading(family, spec, weights), Sides({"x": x}, output), noise=0.02)
+    found = with_doubt((trial("all-weights-rounded"),), 1.0, 100.0, module)
+    assert (len(found) == 1) is sure
