@@ -51,6 +51,8 @@ _OPERATIONS = tuple(
         r"\b(?:Opcode|opcode): (\w{1,60})",
     )
 )
+_CODE = ("assert ", "raise ", 'f"', "f'")
+"""How lines of code begin that hold a message with its values left open."""
 _SOURCE = re.compile(r"\bsource_file=\"([^\"]{1,300})\".{0,80}?\bsource_line=(\d{1,7})")
 
 
@@ -76,6 +78,8 @@ def compiler_failure(lines: Sequence[str]) -> CompilerFailure | None:
     number = 0
     for at, whole in enumerate(lines, 1):
         line = whole[:_MAX_LINE]
+        if line.lstrip().startswith(_CODE):
+            continue
         before = (stage, reason, operation, frame)
         stage = stage or _first(_STAGES, line)
         reason = reason or _first(_REASONS, line)

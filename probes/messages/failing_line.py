@@ -24,11 +24,14 @@ _RAISED = re.compile(
     r"\Araise ([A-Z]\w{2,60})\((?:\w{1,40}\()?[rf]{0,2}(?:\"([^\"]{6,300})\"|'([^']{6,300})')"
 )
 _INSTALLED = ("/site-packages/", "/dist-packages/")
+_NOT_OWN = (*_INSTALLED, "site-packages\\", "/lib/python3", "<", "/usr/lib/", "/.pyenv/")
+"""What paths of code that the user did not write have."""
 
 
 class FailingLine(NamedTuple):
     """``place`` is the file, from the package on where it is an installed one; ``calls`` are all
-    frames, outermost first; ``cut`` where no line behind the frames names an error."""
+    frames, outermost first; ``cut`` where no line behind the frames names an error; ``own_place``
+    and ``own_code`` the last line of code that is of no installed package."""
 
     number: int
     place: str
@@ -38,6 +41,8 @@ class FailingLine(NamedTuple):
     exception: str
     calls: str
     cut: bool
+    own_place: str = ""
+    own_code: str = ""
 
 
 class _Reader:
@@ -51,15 +56,25 @@ class _Reader:
         self.calls: list[str] = []
         self.number = self.line = 0
         self.place = self.function = self.code = ""
+        self.own_place = self.own_code = ""
+        self._own = False
         self.cut = self._first = True
 
     def frame(self, number: int, found: re.Match[str]) -> None:
         """The next frame."""
+        self.keep()
         self.number, self.line = number, int(found[2])
         self.place = _within_package(found[1])
+        self._own = not any(mark in found[1] for mark in _NOT_OWN)
         self.function = (found[3] or "").strip()
         self.code, self.cut, self._first = "", True, True
         self.calls.append(f"{self.place}:{self.function}")
+
+    def keep(self) -> None:
+        """Remember the line of a frame of the user's own code."""
+        if self._own and self.code:
+            self.own_place = f"{self.place.rpartition('/')[2]}:{self.line}"
+            self.own_code = self.code
 
     def behind(self, text: str) -> None:
         """A line behind a frame: its code, or the error."""
@@ -99,9 +114,10 @@ def failing_line(lines: Sequence[str]) -> FailingLine | None:
             read.behind(text)
     if not read.number:
         return None
+    read.keep()
     return FailingLine(
         read.number, read.place, read.line, read.function, read.code, read.exception,
-        " > ".join(read.calls[-_MAX_CALLS:]), read.cut,
+        " > ".join(read.calls[-_MAX_CALLS:]), read.cut, read.own_place, read.own_code,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from ..shared.frames import Frame
@@ -10,6 +11,10 @@ from .http_statuses import Response
 # The weights, the heaviest first: the error that ended a program, a line that names an exception,
 # causes of others, logged errors and warnings, lines with a word of trouble, the rest.
 FINAL, NAMED, CAUSE, ERROR, WARNING, LOOSE, QUIET = range(7)
+_WRAPPED = re.compile(
+    r"\bKernel validation exception: (.{3,})(?: - Please check the validation message\b.*)\Z", re.S
+)
+"""A check of the NKI library, of which the words in the middle are the own ones."""
 LEVEL_RANKS = {"CRITICAL": ERROR, "ERROR": ERROR, "WARNING": WARNING, "": LOOSE}
 
 
@@ -46,3 +51,9 @@ class Message:
         """What makes two messages the same, the text first; not where they stand."""
         return (self.text, self.exception, self.module, self.chain, self.logger, self.level,
                 self.source)  # fmt: skip
+
+
+def unwrapped(text: str) -> str:
+    """The own words of a message that stands within those of all messages of its library."""
+    found = _WRAPPED.search(text)
+    return found[1] if found else text

@@ -16,7 +16,7 @@ from ...facts.owners import Owner, relaying
 from ..shared.frames import Frame
 from .http_statuses import Response, operation_of
 from .known_sites import OWNERS, KnownSite, known_sites
-from .message import Message
+from .message import Message, unwrapped
 
 OTHER_SERVICE = "other_service"
 # Python's import reports what an environment lacks, whoever asks for it.
@@ -305,7 +305,7 @@ def site_of(message: Message, found: Attribution | None) -> KnownSite | None:
     """Where the public sources of the Neuron stack give a message of theirs."""
     if found is None or found.owner not in OWNERS:
         return None
-    return known_sites().find(message.text[:_LONGEST], message.exception)
+    return known_sites().find(unwrapped(message.text[:_LONGEST]), message.exception)
 
 
 def origins_of(owners: Mapping[str, Owner]) -> Origins:

@@ -16,10 +16,11 @@ from ..outcome import Collector, Outcome
 from ..progress import UNWATCHED, Progress, interrupted
 from ..shared.plain_text import Line, PlainText, is_binary, plain_text
 from .advice import advice_of
+from .checks_told import add_check
 from .compiler_failure import compiler_failure
 from .failing_line import FailingLine, failing_line, raised_there
 from .happenings import Happenings
-from .message import Message
+from .message import Message, unwrapped
 from .owners import Origins, origins_of, owner_values, site_of
 from .scan import scan_until, tidied
 
@@ -74,7 +75,7 @@ def read_messages(
     standing = _standing(lines) if _may_be_neuron(surroundings) else None
     raised = raised_there(standing) if standing else None
     said = [*messages, raised] if raised else messages
-    add_messages(collector, said, place, Location(name), about=about)
+    add_messages(collector, said, place, Location(name), about=about, standing=standing)
     for owner, sign in about.items():
         number = 1 + surroundings.count("\n", 0, surroundings.index(sign))
         collector.add("text_subject", place(number), owner=owner, sign=sign)
@@ -115,15 +116,15 @@ Place = Callable[[int], str]
 
 def add_messages(
     collector: Collector, messages: Sequence[Message], place: Place, source: Location, *,
-    about: Collection[str] = (),
+    about: Collection[str] = (), standing: FailingLine | None = None,
 ) -> None:  # fmt: skip
     """Add the facts of ``messages``, in any order. ``place`` says where a line number stands;
     ``source`` is named where messages are left out (MM412); the text is ``about`` the software of
-    these owners."""
+    these owners; ``standing`` is where its last traceback stands still."""
     origins = origins_of(collector.vocabulary.owners)
     happenings = Happenings(origins, messages, about)
     kept = [each for each in messages if each.keep]
-    _add_errors(collector, kept, happenings, place, source)
+    _add_errors(collector, kept, happenings, place, source, standing)
     _add_responses(collector, messages, origins, place)
     _add_events(collector, messages, origins, place)
 
@@ -138,20 +139,22 @@ def _report_cut(collector: Collector, plain: PlainText, name: str) -> None:
 
 def _add_errors(
     collector: Collector, messages: Sequence[Message], happenings: Happenings, place: Place,
-    source: Location,
+    source: Location, standing: FailingLine | None,
 ) -> None:  # fmt: skip
     merged = _merge(messages)
     # The last error of a run is the one that ended it.
     merged.sort(key=lambda pair: (pair[0].rank, -pair[0].number))
     for message, count in merged[:MAX_MESSAGES]:
         owner = happenings.owner(message)
+        site = site_of(message, owner)
+        add_check(collector, message, owner, site, standing, place)
         collector.add(
             "error_message", place(message.number), text=message.text[: MAX_TEXT + 1],
             exception=message.exception or None, module=message.module or None,
             source=message.source, chain=message.chain or None, logger=message.logger or None,
             level=message.level or None, file=message.file or None, line=message.line or None,
-            count=count, advice=advice_of(message.text) or None,
-            **owner_values(owner, site_of(message, owner)),
+            count=count, advice=advice_of(unwrapped(message.text)) or None,
+            **owner_values(owner, site),
         )  # fmt: skip
     if len(merged) > MAX_MESSAGES:
         text = f"{len(merged):,} different messages; the {MAX_MESSAGES} weightiest are kept"

@@ -1,0 +1,207 @@
+"""The check that refused a call: the test that held where an error is raised, what kind of test it
+is, and what it is about. The test is that of the ``assert`` that a traceback shows, or the one
+before the message in the public sources."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ast
+
+_MAX_CONDITION = 400
+_MAX_NAME = 80
+_DTYPE = re.compile(r"dtype")
+_SHAPE = re.compile(r"\.(?:shape|sizes)\b|\bshapes?\Z|\.size\(|_shape\b")
+_RANK = re.compile(
+    r"\Alen\([\w.\[\]]{1,80}(?:\.shape|\.size\(\)|\.sizes|_shape|\bshape)\)\Z|\.ndim\Z|\.dim\(\)\Z"
+)
+_GOES_ON = re.compile(r",(?: [rf]?[\"'(][^\n]{0,300})?\Z")
+"""A message that goes on in the next line."""
+_COUNT = re.compile(r"\Alen\(")
+_GIVEN_TO = re.compile(r"\A(?:kwargs|(?:\w+\.)*\w*(?:config|cfg|args|kwargs))\Z")
+_FILE = re.compile(r"\b(?:exists|isfile|isdir|is_dir|is_file)\(")
+_TYPE = re.compile(r"\A(?:isinstance|issubclass|callable)\(|__class__|\Atype\(")
+_OF_TEXT = re.compile(r"\.(?:startswith|endswith|match|search|issubset|isdigit)\(")
+_OPPOSITE = {"Eq": "!=", "NotEq": "==", "Lt": ">=", "LtE": ">", "Gt": "<=", "GtE": "<",
+             "Is": "is not", "IsNot": "is", "In": "not in", "NotIn": "in"}  # fmt: skip
+_SAME = {"Eq": "==", "NotEq": "!=", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=", "Is": "is",
+         "IsNot": "is not", "In": "in", "NotIn": "not in"}  # fmt: skip
+_WANTED = {"<": "at least", ">": "at most", "<=": "more than", ">=": "less than"}
+
+
+class FailedCheck(NamedTuple):
+    """``condition`` held; ``kind`` of it: multiple, range, count, fixed, excluded, choice, agree,
+    rank, shape, dtype, type, missing, given, off, on, file, state; ``subject`` is what it looks at,
+    ``limit`` what it is compared with ("" where there is none)."""
+
+    condition: str
+    kind: str
+    subject: str
+    limit: str
+
+
+def of_assertion(code: str) -> FailedCheck | None:
+    """The check of a line of code that asserts something; None for another, or one that goes on
+    in further lines."""
+    if not code.startswith("assert ") or len(code) > _MAX_CONDITION:
+        return None
+    tree = _parsed(code) or _parsed(_GOES_ON.sub("", code))
+    if tree is None:
+        return None
+    return _read(tree.body[0].test, False)  # type: ignore[attr-defined]
+
+
+def of_condition(text: str) -> FailedCheck | None:
+    """The check of a condition that held."""
+    if not text or len(text) > _MAX_CONDITION:
+        return None
+    tree = _parsed(f"assert ({text})")
+    return _read(tree.body[0].test, True) if tree else None  # type: ignore[attr-defined]
+
+
+def _parsed(code: str) -> ast.Module | None:
+    import ast  # only where a check is shown
+
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _read(test: ast.expr, held: bool) -> FailedCheck | None:
+    try:
+        found = _kind(test, held)
+        condition = _written(test, held)
+    except RecursionError:
+        return None
+    return FailedCheck(condition, *found) if found else FailedCheck(condition, "", "", "")
+
+
+_Found = tuple[str, str, str]
+
+
+def _kind(test: ast.expr, held: bool) -> _Found | None:
+    """Kind, subject and limit of a test that held, or did not."""
+    import ast
+
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _kind(test.operand, not held)
+    if isinstance(test, ast.BoolOp):
+        return _of_several(test, held)
+    if isinstance(test, ast.Compare):
+        return _of_chain(test, held) if len(test.ops) > 1 else _of_comparison(test, held)
+    text = _text(test)
+    if isinstance(test, ast.Call):
+        return _of_call(test, text, held)
+    if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod) and held:
+        return "multiple", _text(test.left), _text(test.right)
+    if isinstance(test, ast.Name | ast.Attribute | ast.Subscript):
+        return ("on" if held else "off"), text, ""
+    return None
+
+
+def _of_several(test: ast.BoolOp, held: bool) -> _Found | None:
+    """Of tests that all held the last one that is no mere switch decides: those before it say when
+    it is made. Of tests of which one held, nothing is known but what they have in common."""
+    import ast
+
+    found = [_kind(each, held) for each in test.values]
+    if isinstance(test.op, ast.And) is held:
+        telling = [each for each in found if each and each[0] not in ("on", "off")]
+        known = [each for each in found if each]
+        return telling[-1] if telling else known[-1] if known else None
+    kinds = {each[0] if each else "" for each in found}
+    if len(kinds) != 1 or None in found:
+        return None
+    subjects = dict.fromkeys(each[1] for each in found if each)
+    limits = dict.fromkeys(each[2] for each in found if each)
+    return kinds.pop(), " or ".join(subjects)[:_MAX_NAME], " or ".join(limits)[:_MAX_NAME]
+
+
+def _of_chain(test: ast.Compare, held: bool) -> _Found | None:
+    import ast
+
+    orders = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+    if held or not all(isinstance(op, orders) for op in test.ops):
+        return None
+    middle = _text(test.comparators[0])
+    return "range", middle, _text(test).replace(middle, "...", 1)
+
+
+def _of_comparison(test: ast.Compare, held: bool) -> _Found | None:
+    import ast
+
+    left, right = test.left, test.comparators[0]
+    name = type(test.ops[0]).__name__
+    op = _SAME[name] if held else _OPPOSITE[name]
+    one, other = _text(left), _text(right)
+    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod):
+        return ("multiple", _text(left.left), _text(left.right)) if op in ("!=", ">") else None
+    if isinstance(right, ast.Constant) and right.value is None:
+        return ("missing" if op in ("is", "==") else "given"), one, ""
+    if op in ("in", "not in"):
+        if isinstance(left, ast.Constant) or _GIVEN_TO.match(other):
+            return ("missing", one, other) if op == "not in" else ("given", one, other)
+        return ("choice" if op == "not in" else "excluded"), one, other
+    if _TYPE.search(one):
+        return ("type", one, other) if op in ("!=", "is not") else None
+    if isinstance(right, ast.Constant) and isinstance(right.value, bool):
+        on = right.value is (op in ("==", "is"))
+        return ("on" if on else "off"), one, ""
+    return _of_values(one, op, other, isinstance(right, ast.Constant | ast.UnaryOp))
+
+
+def _of_values(one: str, op: str, other: str, constant: bool) -> _Found:
+    if _DTYPE.search(one) or _DTYPE.search(other):
+        return ("dtype" if op in ("!=", "is not") else "excluded"), one, other
+    if _RANK.search(one):
+        return "rank", one, other
+    if op not in _WANTED and (_SHAPE.search(one) or _SHAPE.search(other)):
+        return "shape", one, other
+    if op in _WANTED and (".keys()" in one or "set(" in one):
+        return "choice", one, other
+    if op in _WANTED:
+        return "range", one, f"{_WANTED[op]} {other}"
+    if _COUNT.match(one):
+        return "count", one, other
+    if op in ("==", "is"):
+        return "excluded", one, other
+    return ("fixed" if constant else "agree"), one, other
+
+
+def _of_call(test: ast.Call, text: str, held: bool) -> _Found | None:
+    if _FILE.search(text):
+        return None if held else ("file", text, "")
+    if text.startswith("hasattr(") and len(test.args) == 2:
+        return None if held else ("missing", _text(test.args[1]), _text(test.args[0]))
+    if _TYPE.match(text):
+        limit = _text(test.args[1]) if len(test.args) > 1 else ""
+        return None if held else ("type", _text(test.args[0]) if test.args else text, limit)
+    if text.startswith(("all(", "any(", "len(")) or _OF_TEXT.search(text):
+        return None
+    return "state", f"{'' if held else 'not '}{text}", ""
+
+
+def _written(test: ast.expr, held: bool) -> str:
+    """The test as it held, on one line."""
+    import ast
+
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _written(test.operand, not held)
+    if held:
+        return _text(test)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        op = _OPPOSITE[type(test.ops[0]).__name__]
+        return f"{_text(test.left)} {op} {_text(test.comparators[0])}"
+    simple = isinstance(test, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    return f"not {_text(test)}" if simple else f"not ({_text(test)})"
+
+
+def _text(node: ast.expr) -> str:
+    import ast
+
+    text = " ".join(ast.unparse(node).replace("self.", "").split())
+    return text if len(text) <= _MAX_NAME * 2 else f"{text[: _MAX_NAME * 2 - 4]} ..."
