@@ -27,9 +27,12 @@ SOURCES = Path(__file__).with_name("packages.yaml")
 KINDS = ("raise", "assert", "warn", "exit", "log")
 MAX_RUNS = 8
 """Runs kept of a template, spread over it."""
+MAX_PLACES = 12
+RAISED = ("raise", "assert")
 SIGNS = 2
 """Of these, how many lead to it: the rarest within the stack."""
 _USED_BY_MANY = 40
+_Key = tuple[tuple[int, ...], bool]
 _Value = TypeVar("_Value")
 
 
@@ -52,29 +55,35 @@ class Gathered:
 
     def __init__(self, common: Commonness) -> None:
         self._common = common
-        self._places: dict[tuple[int, ...], list[tuple[str, Template]]] = {}
+        self._places: dict[_Key, list[tuple[str, Template]]] = {}
 
     def add(self, package: str, templates: Iterable[Template]) -> None:
-        """Add those of a package that are distinct."""
+        """Add those of a package. Such as are not distinct are known by their place alone."""
         for template in templates:
-            numbers = tuple(numbers_in(template))
-            if self._common.is_distinct(template):
-                self._places.setdefault(numbers, []).append((package, template))
+            distinct = self._common.is_distinct(template)
+            if distinct or (template.kind in RAISED and template.guard and template.function):
+                key = (tuple(numbers_in(template)), distinct)
+                self._places.setdefault(key, []).append((package, template))
 
     def records(self, packages: Sequence[str], modules: Sequence[str]) -> Iterator[list[Any]]:
         """One record for each template: runs, words, packages, kind, class, module, function,
-        guard; what differs between its places is left out."""
-        for numbers, places in self._places.items():
+        guard; what differs between its places is left out, and follows as a list of them. A
+        template that is not distinct has no words."""
+        for (numbers, distinct), places in self._places.items():
             first = places[0][1]
             named = list(dict.fromkeys(package for package, _ in places))
             own = [template for package, template in places if package == named[0]]
             module, function = _one({(each.module, each.function) for each in own}, ("", ""))
             module = module or _one({each.module for each in own}, "")
+            several = {(each.module, each.function, each.guard) for each in own}
             yield [
-                _spread(numbers), len(words_in(first)), [packages.index(each) for each in named],
+                _spread(numbers), len(words_in(first)) if distinct else 0,
+                [packages.index(each) for each in named],
                 _one({each.kind for each in own}, ""), _one({each.exception for each in own}, ""),
                 modules.index(module) if module else -1, function,
                 _one({each.guard for each in own}, ""),
+                *([[[modules.index(at), *rest] for at, *rest in sorted(several)[:MAX_PLACES]]]
+                  if len(several) > 1 else []),
             ]  # fmt: skip
 
     def modules(self) -> list[str]:
@@ -90,8 +99,9 @@ def written(stack: Sequence[Mapping[str, str]], gathered: Gathered, common: Comm
     used = Counter(run for record in records for run in record[0])
     index = array("Q")
     for number, record in enumerate(records):
+        signs = SIGNS if record[1] else 0
         own = [run for run in record[0] if run not in common.runs] or record[0]
-        for run in sorted(own, key=lambda run: used[run])[:SIGNS]:
+        for run in sorted(own, key=lambda run: used[run])[:signs]:
             if used[run] <= _USED_BY_MANY:
                 index.append((run << PLACES) | number)
         record[0] = b64encode(b"".join(run.to_bytes(5, "big") for run in record[0])).decode()

@@ -5,6 +5,7 @@ before the message in the public sources."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 TYPE_CHECKING = False
@@ -111,14 +112,19 @@ def _of_several(test: ast.BoolOp, held: bool) -> _Found | None:
     found = [_kind(each, held) for each in test.values]
     if isinstance(test.op, ast.And) is held:
         telling = [each for each in found if each and each[0] not in ("on", "off")]
-        known = [each for each in found if each]
-        return telling[-1] if telling else known[-1] if known else None
+        if telling and len({each[:2] for each in telling}) == 1:
+            return *telling[0][:2], _joined(each[2] for each in telling)
+        known = telling or [each for each in found if each]
+        return known[-1] if known else None
     kinds = {each[0] if each else "" for each in found}
     if len(kinds) != 1 or None in found:
         return None
-    subjects = dict.fromkeys(each[1] for each in found if each)
-    limits = dict.fromkeys(each[2] for each in found if each)
-    return kinds.pop(), " or ".join(subjects)[:_MAX_NAME], " or ".join(limits)[:_MAX_NAME]
+    parts = [each for each in found if each]
+    return kinds.pop(), _joined(each[1] for each in parts), _joined(each[2] for each in parts)
+
+
+def _joined(names: Iterable[str]) -> str:
+    return " or ".join(filter(None, dict.fromkeys(names)))[:_MAX_NAME]
 
 
 def _of_chain(test: ast.Compare, held: bool) -> _Found | None:
@@ -155,8 +161,10 @@ def _of_comparison(test: ast.Compare, held: bool) -> _Found | None:
 
 
 def _of_values(one: str, op: str, other: str, constant: bool) -> _Found:
+    if op in ("==", "is"):
+        return "excluded", one, other
     if _DTYPE.search(one) or _DTYPE.search(other):
-        return ("dtype" if op in ("!=", "is not") else "excluded"), one, other
+        return "dtype", one, other
     if _RANK.search(one):
         return "rank", one, other
     if op not in _WANTED and (_SHAPE.search(one) or _SHAPE.search(other)):
@@ -167,8 +175,6 @@ def _of_values(one: str, op: str, other: str, constant: bool) -> _Found:
         return "range", one, f"{_WANTED[op]} {other}"
     if _COUNT.match(one):
         return "count", one, other
-    if op in ("==", "is"):
-        return "excluded", one, other
     return ("fixed" if constant else "agree"), one, other
 
 

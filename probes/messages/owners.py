@@ -305,7 +305,8 @@ def site_of(message: Message, found: Attribution | None) -> KnownSite | None:
     """Where the public sources of the Neuron stack give a message of theirs."""
     if found is None or found.owner not in OWNERS:
         return None
-    return known_sites().find(unwrapped(message.text[:_LONGEST]), message.exception)
+    frames = [(each.file, each.function) for each in reversed(message.frames)]
+    return known_sites().find(unwrapped(message.text[:_LONGEST]), message.exception, frames)
 
 
 def origins_of(owners: Mapping[str, Owner]) -> Origins:

@@ -147,7 +147,6 @@ def _add_errors(
     for message, count in merged[:MAX_MESSAGES]:
         owner = happenings.owner(message)
         site = site_of(message, owner)
-        add_check(collector, message, owner, site, standing, place)
         collector.add(
             "error_message", place(message.number), text=message.text[: MAX_TEXT + 1],
             exception=message.exception or None, module=message.module or None,
@@ -156,6 +155,7 @@ def _add_errors(
             count=count, advice=advice_of(unwrapped(message.text)) or None,
             **owner_values(owner, site),
         )  # fmt: skip
+        add_check(collector, message, owner, site, standing, place)
     if len(merged) > MAX_MESSAGES:
         text = f"{len(merged):,} different messages; the {MAX_MESSAGES} weightiest are kept"
         hint = "give the part around the error, if the answer misses it"

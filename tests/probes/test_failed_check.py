@@ -1,0 +1,108 @@
+"""The check that refused a call is read out of a traceback or known of public sources."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modelmedic.probes.messages.failed_check import of_assertion, of_condition
+from modelmedic.probes.messages.probe import read_messages
+
+
+@pytest.mark.parametrize(("condition", "kind", "subject", "limit"), [
+    ("dims.H % SIZE != 0", "multiple", "dims.H", "SIZE"),
+    ("cp > 1 and dp > 1 and cp % dp != 0", "multiple", "cp", "dp"),
+    ("not (512 <= dims.H <= 8192)", "range", "dims.H", "512 <= ... <= 8192"),
+    ("len(ids) > config.most", "range", "len(ids)", "at most config.most"),
+    ("not x.shape[0] <= MOST", "range", "x.shape[0]", "at most MOST"),
+    ("len(parts) != 2", "count", "len(parts)", "2"),
+    ("len(x.shape) != 3", "rank", "len(x.shape)", "3"),
+    ("self.x.ndim != 2", "rank", "x.ndim", "2"),
+    ("x.ndim == 2", "excluded", "x.ndim", "2"),
+    ("q.shape != k.shape", "shape", "q.shape", "k.shape"),
+    ("not (a.shape == (1, 1) or a.shape == (P, 1))", "shape", "a.shape", "(1, 1) or (P, 1)"),
+    ("x.dtype != y.dtype", "dtype", "x.dtype", "y.dtype"),
+    ("bias != None", "given", "bias", ""), ("x is None", "missing", "x", ""),
+    ("not hasattr(module, 'weight')", "missing", "'weight'", "module"),
+    ("width not in (64, 128)", "choice", "width", "(64, 128)"),
+    ("mode == 'mixed'", "excluded", "mode", "'mixed'"),
+    ("task != 'embed'", "fixed", "task", "'embed'"),
+    ("stages != len(parts)", "agree", "stages", "len(parts)"),
+    ("not isinstance(x, (list, tuple))", "type", "x", "(list, tuple)"),
+    ("not self.fused", "off", "fused", ""), ("a or b", "on", "a or b", ""),
+    ("flag is True", "on", "flag", ""), ("not os.path.isdir(p)", "file", "os.path.isdir(p)", ""),
+    ("is_initialized()", "state", "is_initialized()", ""),
+    ("not x.startswith('a')", "", "", ""), ("a > 1 or not b", "", "", ""),
+])  # fmt: skip
+def test_what_a_condition_is_about(condition, kind, subject, limit):
+    found = of_condition(condition)
+    assert found is not None
+    assert (found.kind, found.subject, found.limit) == (kind, subject, limit)
+
+
+@pytest.mark.parametrize(("code", "condition"), [
+    ("assert size >= heads, 'few'", "size < heads"), ("assert a == b, (", "a != b"),
+    ("assert not x.done, f'{x}'", "x.done"), ("assert 0 <= a < n", "not (0 <= a < n)"),
+])  # fmt: skip
+def test_an_assertion_says_what_did_not_hold(code, condition):
+    found = of_assertion(code)
+    assert found is not None
+    assert found.condition == condition
+
+
+@pytest.mark.parametrize("code", ["assert all(", "raise ValueError(x)", "assert", "assert x =", ""])
+def test_what_is_no_whole_assertion_tells_nothing(code):
+    assert of_assertion(code) is None
+
+
+@given(st.text(alphabet="ab.()[]!=<>%, '\\\"not inad019\n", max_size=120))
+def test_any_text_is_read(text):
+    of_condition(text)
+    of_assertion(f"assert {text}")
+
+
+TRACE = """Traceback (most recent call last):
+  File "/home/me/run.py", line 41, in <module>
+    model = build(size=12)
+  File "/venv/lib/python3.10/site-packages/neuronx_distributed/some/place.py", line 7, in build
+    assert size % 8 == 0, "the neuron way"
+AssertionError: the neuron way
+"""
+
+
+def checks(text, vocabulary):
+    return [dict(each.values) for each in read_messages(text, vocabulary).facts
+            if each.kind == "failed_check"]  # fmt: skip
+
+
+def test_a_traceback_tells_check_and_call(vocabulary):
+    (found,) = checks(TRACE, vocabulary)
+    assert found["test"] == "multiple"
+    assert found["condition"] == "size % 8 != 0"
+    assert found["place"] == "build in neuronx_distributed/some/place.py"
+    assert (found["called_at"], found["call"]) == ("run.py:41", "model = build(size=12)")
+    assert found["owner"] == "neuronx_distributed"
+
+
+@pytest.mark.parametrize("change", [
+    ("neuron", "other"), ("assert size % 8 == 0, ", "raise AssertionError("),
+    ("AssertionError: the neuron way", ""),
+])  # fmt: skip
+def test_nothing_is_told_of_other_texts(change, vocabulary):
+    assert checks(TRACE.replace(*change), vocabulary) == []
+
+
+def test_a_function_that_others_give_their_check_to_tells_nothing(vocabulary):
+    text = TRACE.replace("in build\n", "in build_assert\n")
+    assert checks(text, vocabulary) == []
+
+
+def test_a_message_within_those_of_a_kernel_is_known_by_its_own_words(vocabulary):
+    text = (
+        "AssertionError: [INTERNAL_ERROR] [NCC_INKI016] Kernel validation exception: "
+        "current_length and accepted_indices should be specified for medusa decoding! - Please check the "
+        "validation message and adjust kernel inputs accordingly"
+    )
+    found = next(each for each in read_messages(text, vocabulary).facts
+                 if each.kind == "error_message")  # fmt: skip
+    assert "configure_medusa" in str(found.get("said_by"))
+    assert not found.get("advice")
