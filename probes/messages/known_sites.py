@@ -117,8 +117,8 @@ class KnownSites:
 
     def _is_at(self, place: list[Any], module: str, function: str) -> bool:
         number, name, _ = place
-        return (number >= 0 and self._head["modules"][number] == module
-                and name.rpartition(".")[2] == function)  # fmt: skip
+        known = self._head["modules"][number] if number >= 0 else ""
+        return bool(known == module and name.rpartition(".")[2] == function)
 
     def _with(self, run: int) -> Iterator[int]:
         """The records that have a run of words as their sign."""

@@ -99,8 +99,8 @@ def test_a_function_that_others_give_their_check_to_tells_nothing(vocabulary):
 def test_a_message_within_those_of_a_kernel_is_known_by_its_own_words(vocabulary):
     text = (
         "AssertionError: [INTERNAL_ERROR] [NCC_INKI016] Kernel validation exception: "
-        "current_length and accepted_indices should be specified for medusa decoding! - Please check the "
-        "validation message and adjust kernel inputs accordingly"
+        "current_length and accepted_indices should be specified for medusa decoding! - Please "
+        "check the validation message and adjust kernel inputs accordingly"
     )
     found = next(each for each in read_messages(text, vocabulary).facts
                  if each.kind == "error_message")  # fmt: skip

@@ -78,7 +78,7 @@ def _rates(one: Given) -> Rates | None:
     plain = frequencies(spec | {"rope_type": "default", "rope_ramp": None})[0]
     theta = _theta_of(spec, found)
     other = abs(theta / spec["theta"] - 1) > SAME_THETA
-    other = other and _same(found, frequencies(spec | {"theta": theta})[0])
+    other = other and _same(found, frequencies({**spec, "theta": theta})[0])
     return Rates(found, right, plain, float(spec.get("rope_factor") or 1), other)
 
 
@@ -87,7 +87,7 @@ def _theta_of(spec: Spec, found: Any) -> float:
     low, high = THETAS
     for _ in range(STEPS):
         middle = math.sqrt(low * high)
-        faster = frequencies(spec | {"theta": middle})[0][1] > found[1]
+        faster = frequencies({**spec, "theta": middle})[0][1] > found[1]
         low, high = (middle, high) if faster else (low, middle)
     return low
 
