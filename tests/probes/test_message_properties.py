@@ -163,12 +163,13 @@ HOSTILE = {
 def test_reading_time_is_linear(name, vocabulary):
     def seconds(size):
         text = (HOSTILE[name] * (size // len(HOSTILE[name]) + 1))[:size]
-        best = float("inf")
-        for _ in range(3):
-            start = time.process_time()
-            read_messages(text, vocabulary)
-            best = min(best, time.process_time() - start)
-        return best
+        start = time.process_time()
+        read_messages(text, vocabulary)
+        return time.process_time() - start
 
-    # Eight times the text may take eight times as long; quadratic reading would take 64 times.
-    assert seconds(400_000) < 24 * seconds(50_000) + 0.1
+    # Eight times the text may take eight times as long; quadratic reading would take 64 times. What
+    # else the machine does may slow a measurement down, not all of them.
+    def is_linear():
+        return seconds(200_000) < 24 * seconds(25_000) + 0.05
+
+    assert any(is_linear() for _ in range(5))
