@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from modelmedic.engine import Diagnoser
-from modelmedic.engine.diagnosis.findings import Finding
+from modelmedic.engine.diagnosis.screening import Finding
 from modelmedic.facts import Location, ModelMedicError
 from modelmedic.facts.strict_yaml import load
 from modelmedic.facts.typed_facts import TypedFacts

@@ -1,7 +1,7 @@
 """Overlays add, tighten, silence and replace; they never bring what runs; every report says it.
 
-They lie on a small knowledge that has what they speak of. What an overlay does to the shipped one is
-tried in the tests of bad knowledge, of the cache and of security.
+They lie on a small knowledge that has what they speak of. Overlays on the shipped one are tried in
+the tests of bad knowledge and of security.
 """
 
 from __future__ import annotations
