@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from modelmedic.engine.compiler.indexing import index_rules
-from modelmedic.engine.inference.operators import compile_re2
 from modelmedic.engine.inference import program
+from modelmedic.engine.inference.operators import compile_re2
 from modelmedic.engine.inference.rule_index import by_piece, contained
 from modelmedic.facts.required_text import required_text, required_texts
 
