@@ -7,7 +7,8 @@ message that lacks the text cannot match. Where nothing is certain there is no s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 MIN_LENGTH = 3
@@ -36,7 +37,9 @@ def required_texts(pattern: str) -> tuple[str, ...]:
     return _any_of(_parsed(pattern))
 
 
-def _parsed(pattern: str) -> Iterable[Any]:
+@lru_cache(maxsize=16)
+def _parsed(pattern: str) -> Sequence[Any]:
+    """Kept for a moment: who finds no single text asks for several next."""
     try:
         parsed = _parser.parse(pattern)
     except (re.error, RecursionError, OverflowError):

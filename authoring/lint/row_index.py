@@ -63,7 +63,7 @@ class _OfKind:
 
     def that_may_pass(self, text: str) -> Iterator[_Check]:
         yield from self._always
-        for number in dict.fromkeys(contained(self._by_text, text)):
+        for number in contained(self._by_text, text):
             yield self._checks[number]
 
 

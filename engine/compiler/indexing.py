@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...facts import Value
-from ...facts.required_text import required_text
+from ...facts.required_text import required_text, required_texts
 from ..inference.operators import identity
 from ..inference.program import Pattern, Rule, Test
 from ..inference.rule_index import AlphaTable, NetworkIndex, Signal, by_piece, goal
@@ -62,7 +62,8 @@ def _alpha(patterns: Sequence[Pattern]) -> dict[str, AlphaTable]:
             for key in dict.fromkeys(identity(value) for value in values):
                 numbers.setdefault(key, []).append(number)
         elif found := _text(pattern):
-            by_text.setdefault(found[0], []).append((found[1], number))
+            attribute, texts = found
+            by_text.setdefault(attribute, []).extend((text, number) for text in texts)
         else:
             general.append(number)
     indexed: dict[str, AlphaTable] = {}
@@ -84,10 +85,14 @@ def _choice(pattern: Pattern) -> Test | None:
     return wanted[0] if wanted else None
 
 
-def _text(pattern: Pattern) -> tuple[str, str] | None:
-    """An attribute and a text that it must contain for the pattern to pass."""
+def _text(pattern: Pattern) -> tuple[str, tuple[str, ...]] | None:
+    """An attribute and texts of which it must contain at least one for the pattern to pass."""
     if pattern.contradictable:
         return None
     tests = [t for t in pattern.tests if t.op == "matches"]
-    found = [(t.attribute, required_text(t.operand)) for t in tests]
-    return max(found, key=lambda item: len(item[1])) if any(text for _, text in found) else None
+    single = [(t.attribute, (required_text(t.operand),)) for t in tests]
+    longest = max(single, key=lambda item: len(item[1][0]), default=None)
+    if longest and any(longest[1]):
+        return longest
+    found = [(t.attribute, required_texts(t.operand)) for t in tests]
+    return min((each for each in found if each[1]), key=lambda each: len(each[1]), default=None)

@@ -1,7 +1,7 @@
 """The matcher: which patterns does a fact pass, possibly pass, or contradict?
 
-Patterns are found by kind and by one test: an equality, a choice of values, or a text that each
-match of an expression contains. So the cost of a fact follows its matches, not the rules.
+Patterns are found by kind and by one test: an equality, a choice of values, or texts of which each
+match of an expression contains one. So the cost of a fact follows its matches, not the rules.
 """
 
 from __future__ import annotations
@@ -304,7 +304,7 @@ class Matcher:
             elif isinstance(text, str):
                 found += map(self._candidate, contained(by_text, text))
             else:
-                numbers = sorted(number for pairs in by_text.values() for _, number in pairs)
+                numbers = sorted({number for pairs in by_text.values() for _, number in pairs})
                 found += map(self._candidate, numbers)
         return found
 

@@ -30,8 +30,8 @@ Signal = tuple[str, int]
 
 class AlphaTable(NamedTuple):
     """The patterns of one kind: by attribute and one of the values that it may have, by attribute
-    and a text that it must contain (lower-case ASCII, see :func:`contained`), and those without
-    such a test. The texts stand under a piece of theirs that few others have."""
+    and texts of which it must contain one (lower-case ASCII, see :func:`contained`), and those
+    without such a test. The texts stand under a piece of theirs that few others have."""
 
     general: Sequence[int]
     by_value: Mapping[str, Mapping[tuple[str, Value], Sequence[int]]]
@@ -88,16 +88,16 @@ def by_piece(texts: Sequence[tuple[str, int]]) -> dict[str, list[tuple[str, int]
 
 
 def contained(texts: Mapping[str, Sequence[tuple[str, int]]], whole: str) -> list[int]:
-    """The numbers of those texts that the whole contains, in either case. Its own pieces find them,
-    so the cost does not follow the number of texts."""
+    """The numbers of those texts that the whole contains, in either case, each once. Its own pieces
+    find them, so the cost does not follow the number of texts."""
     # Two characters beyond ASCII are letters of ASCII in another case: lower() knows the Kelvin
     # sign, the long s it leaves.
     lower = whole.lower().replace("\u017f", "s")
-    found = []
+    found: set[int] = set()
     for piece in (*(texts.keys() & _pieces(lower)), ""):
         for text, number in texts.get(piece, ()):
             if text in lower:
-                found.append(number)
+                found.add(number)
     return sorted(found)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from ...facts.fact import Fact
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, Problem
+from ...facts.uncollected import uncollected
 from ..outcome import Collector, Outcome
 from ..progress import UNWATCHED, Progress
 from ..shared.recommended_rates import against_recommendation
@@ -24,7 +25,6 @@ from .loop_work import find_loop_work
 from .loops import training_loop
 from .order import find_order
 from .outside import find_checkpoints, find_merge, find_outside
-from .reading.collection import uncollected
 from .reading.project import Module, Project
 from .reading.sources import Place, Source, parse, source_of
 from .reading.values import constant, last_name

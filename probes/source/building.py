@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ...facts.problems import Location, Problem
+from ...facts.uncollected import uncollected
 from ..progress import UNWATCHED, Progress
 from .exceptions import Classes
 from .files import SourceFiles
@@ -37,7 +36,7 @@ def build(folder: SiteFolder, package: Package, progress: Progress = UNWATCHED) 
     reader = SourceFiles(folder)
     what = f"source of {package.name}"
     part = progress.part(what, len(package.files), "files", ends_early=True)
-    with _no_collection(), part as step:
+    with uncollected(), part as step:
         for file in package.files:
             if not step():
                 return None
@@ -81,15 +80,3 @@ def _site(raw: RawSite, package: Package, file: str, module: str, classes: Class
     return Site(package.name, package.version, module, raw.function, file, raw.line, raw.last_line,
                 raw.kind, raw.level, raw.exception, parts, raw.guards, raw.parameters,
                 bases)  # fmt: skip
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Syntax trees hold no cycles; looking for some takes a third of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -15,8 +15,10 @@ MAX_STATES = 20
 # A stall counts as kept by a thread of this process if the process computed meanwhile.
 _BUSY_SHARE = 0.3
 # Of a thread that was seen to hold the lock, and to run, less is enough: this share, or so long.
-# Else the machine did not let the process run.
+# Else the machine did not let the process run. What computed for a moment only would stall nobody
+# on a machine that is not busy.
 _SEEN_SHARE, _SEEN_S = 0.1, 0.5
+_MOMENT_SHARE, _MOMENT_S = 0.5, 0.25
 # So many threads that compute at once leave each other, and a loop, few turns.
 _CROWD = 4
 _SELECTORS = re.compile(r"(.*/)?selectors\.py\Z")
@@ -180,7 +182,8 @@ def is_excused(stall: Mapping[str, Any]) -> bool:
     if not held:
         return stall.get("imports") is True
     late, cpu = number(stall.get("late")), number(stall.get("cpu"))
-    if all("active" in stack.status for stack in held) and cpu < min(late * _SEEN_SHARE, _SEEN_S):
+    enough = max(min(late * _SEEN_SHARE, _SEEN_S), min(late * _MOMENT_SHARE, _MOMENT_S))
+    if all("active" in stack.status for stack in held) and cpu < enough:
         return True
     return any(map(_imports_library, held))
 

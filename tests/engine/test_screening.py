@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from modelmedic.engine import Diagnoser
+from modelmedic.engine.diagnosis.screening import Finding
 from modelmedic.facts import Location, ModelMedicError
 from modelmedic.facts.strict_yaml import load
 from modelmedic.facts.typed_facts import TypedFacts
@@ -36,12 +38,16 @@ def _said(report: Any) -> list[Any]:
     ]  # fmt: skip
 
 
-def _screened(doctor: Diagnoser, flats: list[dict[str, Any]], facts: list[Any]) -> list[Any]:
+def _told(findings: Sequence[Finding], facts: list[Any]) -> list[Any]:
     return [
         (f.id, f.severity, f.kind, f.confidence, f.explains, f.explained_by, f.conflicting,
          {facts[place].sort_key() for place in f.evidence})
-        for f in doctor.screen(flats)
+        for f in findings
     ]  # fmt: skip
+
+
+def _screened(doctor: Diagnoser, flats: list[dict[str, Any]], facts: list[Any]) -> list[Any]:
+    return _told(doctor.screen(flats), facts)
 
 
 def test_screening_finds_what_the_report_finds(worlds, kit):
@@ -70,8 +76,9 @@ def test_on_the_cases_of_the_knowledge(engine, compiled):
         for case in load(path.read_text(encoding="utf-8"), str(path)).data["cases"]:
             flats = case["facts"]
             facts = [doctor.base.vocabulary.fact(**flat) for flat in flats]
-            assert _screened(doctor, flats, facts) == _said(doctor.diagnose(facts))
-            rules += [rule for f in doctor.screen(flats) for rule in f.rules]
+            findings = doctor.screen(flats)
+            assert _told(findings, facts) == _said(doctor.diagnose(facts))
+            rules += [rule for f in findings for rule in f.rules]
     assert len(set(rules)) > 50
 
 

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from modelmedic.engine.compiler.indexing import index_rules
+from modelmedic.engine.inference import program
 from modelmedic.engine.inference.operators import compile_re2
 from modelmedic.engine.inference.rule_index import by_piece, contained
 from modelmedic.facts.required_text import required_text, required_texts
@@ -39,6 +41,25 @@ def test_what_matches_is_found(text: str) -> None:
     matching = [n for n, pattern in enumerate(PATTERNS) if compile_re2(pattern).search(text)]
     assert set(matching) <= set(found)
     assert found == [n for required, n in numbered if required in _folded(text)]
+
+
+def test_a_number_of_several_texts_is_found_once_by_any() -> None:
+    texts = by_piece([("read timed out", 0), ("connection reset", 0), ("oom", 1), ("killed", 1)])
+    assert contained(texts, "Connection reset, then the read timed out") == [0]
+    assert contained(texts, "OOM: killed; read timed out") == [0, 1]
+    assert contained(texts, "timed out") == []
+
+
+def test_patterns_of_alternatives_are_not_tried_on_every_text() -> None:
+    """Each stands under the texts of its alternatives; those that need none are tried always."""
+    wanted = ("(?i)Read timed out|connection (?:reset|refused)", "disk quota", "x(?:a|b)")
+    tests = [program.Test("text", "matches", each) for each in wanted]
+    patterns = [program.Pattern("m", (test,), (), False) for test in tests]
+    table = index_rules(patterns, []).alpha["m"]
+    assert table.general == [2]
+    texts = {text: number for found in table.by_text["text"].values() for text, number in found}
+    assert texts == {"read timed out": 0, "connection reset": 0, "connection refused": 0,
+                     "disk quota": 1}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -26,15 +26,18 @@ finally:
         file.write(" ".join(sys.modules))
 """
 
-# Runs the command line in argv[2:] with the knowledge in the folder argv[1] as the shipped one.
+# Takes the knowledge in the folder argv[1] for the shipped one.
 ON_KNOWLEDGE = """
 import sys
 from modelmedic.engine.compiler.store import knowledge_base
-folder, *arguments = sys.argv[1:]
+folder = sys.argv.pop(1)
 knowledge_base.SHIPPED_KNOWLEDGE = folder
 knowledge_base.SHIPPED_FOLDERS = (folder, *knowledge_base.SHIPPED_FOLDERS[1:])
+"""
+# Runs the command line in argv[1:].
+RUN = """
 from modelmedic.interfaces.cli.main import main
-main(arguments)
+main(sys.argv[1:])
 """
 
 
@@ -105,7 +108,7 @@ def diagnose(run: Callable[..., Answer]) -> Callable[..., Answer]:
 @pytest.fixture(scope="session")
 def small_command(small_knowledge: Path) -> tuple[str, ...]:
     """``diagnose`` upon the small knowledge."""
-    return (sys.executable, "-c", ON_KNOWLEDGE, str(small_knowledge))
+    return (sys.executable, "-c", ON_KNOWLEDGE + RUN, str(small_knowledge))
 
 
 @pytest.fixture(scope="session")
@@ -129,6 +132,22 @@ def modules_after(run: Callable[..., Answer], tmp_path: Path) -> Callable[..., s
     def modules_after(*arguments: object, **more: Any) -> set[str]:
         listing = tmp_path / "modules"
         answer = run(sys.executable, "-c", LISTING, listing, *arguments, **more)
+        assert answer.code == 1, answer.err
+        return set(listing.read_text().split())
+
+    return modules_after
+
+
+@pytest.fixture
+def modules_on_small(
+    run: Callable[..., Answer], small_knowledge: Path, tmp_path: Path
+) -> Callable[..., set[str]]:
+    """The same upon the small knowledge."""
+
+    def modules_after(*arguments: object, **more: Any) -> set[str]:
+        listing = tmp_path / "modules"
+        command = (sys.executable, "-c", ON_KNOWLEDGE + LISTING, small_knowledge, listing)
+        answer = run(*command, *arguments, **more)
         assert answer.code == 1, answer.err
         return set(listing.read_text().split())
 

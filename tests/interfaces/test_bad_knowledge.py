@@ -119,8 +119,8 @@ def test_good_knowledge_is_added(diagnose, overlay, facts_file):
 
 
 @pytest.mark.parametrize("format_", ["text", "json"])
-def test_one_unknown_diagnosis_is_enough(diagnose, overlay, slow_steps, format_):
-    answer = diagnose("--facts", slow_steps, "--kb", overlay(rule=RULE), "-f", format_)
+def test_one_unknown_diagnosis_is_enough(on_small, overlay, slow_steps, format_):
+    answer = on_small("--facts", slow_steps, "--kb", overlay(rule=RULE), "-f", format_)
     assert answer.code == 3
     if format_ == "text":
         assert (answer.out, answer.err[:31]) == ("", "MM240 overlay/rule.yaml:9:28: l")
@@ -141,21 +141,21 @@ def test_one_unknown_diagnosis_is_enough(diagnose, overlay, slow_steps, format_)
     ],
     ids=" ".join,
 )
-def test_every_command_refuses_it(diagnose, overlay, arguments):
-    answer = diagnose(*arguments, "--kb", overlay(rule=RULE))
+def test_every_command_refuses_it(on_small, overlay, arguments):
+    answer = on_small(*arguments, "--kb", overlay(rule=RULE))
     assert answer.code == 3
     assert "MM240" in answer.out + answer.err
 
 
-def test_a_missing_overlay(diagnose, slow_steps, tmp_path):
-    answer = diagnose("--facts", slow_steps, "--kb", tmp_path / "none")
+def test_a_missing_overlay(on_small, slow_steps, tmp_path):
+    answer = on_small("--facts", slow_steps, "--kb", tmp_path / "none")
     assert (answer.code, answer.out) == (3, "")
     assert answer.err.startswith(f"MM200 {tmp_path / 'none'}: this is not a folder\n")
     assert "-> name a folder" in answer.err
 
 
-def test_an_overlay_that_is_a_file(diagnose, slow_steps):
-    answer = diagnose("--facts", slow_steps, "--kb", slow_steps, "-f", "json")
+def test_an_overlay_that_is_a_file(on_small, slow_steps):
+    answer = on_small("--facts", slow_steps, "--kb", slow_steps, "-f", "json")
     assert answer.code == 3
     assert [e["code"] for e in answer.json["errors"]] == ["MM200"]
 
@@ -170,37 +170,37 @@ def test_an_overlay_that_is_a_file(diagnose, slow_steps):
     ],
     ids=["not UTF-8", "deep", "control character", "huge"],
 )
-def test_what_no_text_file_holds(diagnose, overlay, slow_steps, content, code):
+def test_what_no_text_file_holds(on_small, overlay, slow_steps, content, code):
     folder = overlay(broken=content)
-    answer = diagnose("--facts", slow_steps, "--kb", folder, "-f", "json")
+    answer = on_small("--facts", slow_steps, "--kb", folder, "-f", "json")
     assert answer.code == 3
     (error,) = answer.json["errors"]
     assert error["code"] == code
     assert "overlay/broken.yaml" in error["where"]
 
 
-def test_a_pipe_in_an_overlay_is_not_waited_for(diagnose, overlay, slow_steps):
+def test_a_pipe_in_an_overlay_is_not_waited_for(on_small, overlay, slow_steps):
     folder = overlay(diagnoses=DIAGNOSIS)
     os.mkfifo(folder / "pipe.yaml")
-    answer = diagnose("--facts", slow_steps, "--kb", folder)
+    answer = on_small("--facts", slow_steps, "--kb", folder)
     assert (answer.code, answer.out) == (3, "")
     said = " ".join(answer.err.split())
     assert said.startswith(f"MM200 {folder / 'pipe.yaml'}: cannot read: not a regular file -> ")
 
 
-def test_a_link_to_nothing_in_an_overlay(diagnose, overlay, slow_steps):
+def test_a_link_to_nothing_in_an_overlay(on_small, overlay, slow_steps):
     folder = overlay(diagnoses=DIAGNOSIS)
     (folder / "link.yaml").symlink_to(folder / "none.yaml")
-    answer = diagnose("--facts", slow_steps, "--kb", folder)
+    answer = on_small("--facts", slow_steps, "--kb", folder)
     assert answer.code == 3
     assert "cannot read: No such file or directory" in " ".join(answer.err.split())
 
 
-def test_an_overlay_may_add_vocabulary(diagnose, overlay, facts_file):
+def test_an_overlay_may_add_vocabulary(on_small, overlay, facts_file):
     folder = overlay(vocabulary__local=VOCABULARY)
     facts = facts_file({"kind": "local_queue", "name": "night"})
-    assert diagnose("--facts", facts, "--kb", folder).code == 0
-    assert diagnose("--facts", facts).code == 2
+    assert on_small("--facts", facts, "--kb", folder).code == 0
+    assert on_small("--facts", facts).code == 2
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,9 @@ def test_an_overlay_may_add_vocabulary(diagnose, overlay, facts_file):
         ("local_queue", "package", "", "kind 'package' is declared twice"),
     ],
 )
-def test_bad_vocabulary_in_an_overlay(diagnose, overlay, slow_steps, old, new, place, says):
+def test_bad_vocabulary_in_an_overlay(on_small, overlay, slow_steps, old, new, place, says):
     folder = overlay(vocabulary__local=VOCABULARY.replace(old, new, 1).lstrip())
-    answer = diagnose("--facts", slow_steps, "--kb", folder, "-f", "json")
+    answer = on_small("--facts", slow_steps, "--kb", folder, "-f", "json")
     assert answer.code == 3
     errors = answer.json["errors"]
     assert {e["code"][:3] for e in errors} == {"MM2"}

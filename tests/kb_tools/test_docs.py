@@ -139,7 +139,7 @@ def test_markdown_links_lead_somewhere(site):
                     assert str(child.attrs["href"]).partition("#")[0] in files, path.name
 
 
-def test_writing_again_changes_nothing_and_removes_what_is_gone(diagnose, folder, tmp_path):
+def test_writing_again_changes_nothing_and_removes_what_is_gone(on_small, folder, tmp_path):
     rule = """
 schema: modelmedic/rules/1
 domain: acme
@@ -151,22 +151,22 @@ rules:
     conclude: [{diagnosis: tinker.perf.hang}]
 """
     target, overlay = tmp_path / "site", folder("acme", {"r.yaml": rule})
-    diagnose("kb", "docs", "-o", target, "--kb", overlay)
+    on_small("kb", "docs", "-o", target, "--kb", overlay)
     first = {path.name: path.read_bytes() for path in target.iterdir()}
-    diagnose("kb", "docs", "-o", target, "--kb", overlay)
+    on_small("kb", "docs", "-o", target, "--kb", overlay)
     assert {path.name: path.read_bytes() for path in target.iterdir()} == first
-    diagnose("kb", "docs", "-o", target)
+    on_small("kb", "docs", "-o", target)
     assert first.keys() - {path.name for path in target.iterdir()} == {"acme.rule.x.html"}
 
 
-def test_a_folder_with_other_files_is_left_alone(diagnose, tmp_path):
-    (tmp_path / "thesis.txt").write_text("years of work")
-    answer = diagnose("kb", "docs", "-o", tmp_path)
+def test_a_folder_with_other_files_is_left_alone(on_small, folder):
+    target = folder("papers", {"thesis.txt": "years of work"})
+    answer = on_small("kb", "docs", "-o", target)
     assert (answer.code, answer.err[:5]) == (2, "MM342")
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+    assert [path.name for path in target.iterdir()] == ["thesis.txt"]
 
 
-def test_hostile_texts_stay_texts(diagnose, folder, tmp_path):
+def test_hostile_texts_stay_texts(on_small, folder, tmp_path):
     nasty = "<script>alert(1)</script><img src=x onerror=y> ](javascript:1) \\u202e\\e[31m"
     quoted = nasty.replace('"', '\\"')
     overlay = folder("acme", {"d.yaml": f"""
@@ -177,7 +177,7 @@ diagnoses:
   - {{id: acme.env.x, title: "{quoted}", severity: error, kind: root-cause, summary: "{quoted}"}}
 """})  # fmt: skip
     for format_ in ("html", "markdown"):
-        diagnose("kb", "docs", "-o", tmp_path / format_, "-f", format_, "--kb", overlay)
+        on_small("kb", "docs", "-o", tmp_path / format_, "-f", format_, "--kb", overlay)
     for name in ("acme.env.x", "index"):
         page = tmp_path / "html" / f"{name}.html"
         tree = parsed(page)

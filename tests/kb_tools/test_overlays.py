@@ -1,4 +1,8 @@
-"""Overlays add, tighten, silence and replace; they never bring what runs; every report says it."""
+"""Overlays add, tighten, silence and replace; they never bring what runs; every report says it.
+
+They lie on a small knowledge that has what they speak of. Overlays on the shipped one are tried in
+the tests of bad knowledge and of security.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from modelmedic.engine import Diagnoser
+from modelmedic.engine.compiler.store import knowledge_base
 from modelmedic.engine.compiler.store.knowledge_base import KnowledgeBase
 from modelmedic.facts import ModelMedicError
 from modelmedic.facts.strict_yaml import load
@@ -27,6 +32,21 @@ SILENT_TILL = """
 schema: modelmedic/overlay/1
 silence: [{id: tinker.perf.slow-steps, reason: planned, until: 2027-01-31}]
 """
+
+
+@pytest.fixture(autouse=True)
+def below(monkeypatch):
+    """What takes the place of the shipped knowledge."""
+    folder = str(Path(__file__).with_name("below") / "knowledge")
+    monkeypatch.setattr(knowledge_base, "SHIPPED_KNOWLEDGE", folder)
+    folders = (folder, *knowledge_base.SHIPPED_FOLDERS[1:])
+    monkeypatch.setattr(knowledge_base, "SHIPPED_FOLDERS", folders)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """A cache of these tests alone."""
+    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture

@@ -71,12 +71,14 @@ class KnowledgeBase(NamedTuple):
             if not overlays:
                 return loaded
             return loaded._replace(unchanged=_unchanged(loaded, overlays, cache, shipped, today))
+        from ....facts.uncollected import uncollected
         from ...inference.derivation import Work
         from ..build import build_or_raise
 
         lowest, *others = (layer.texts() for layer in layers)
         work = Work(time_is_up)
-        compiled = build_or_raise(*lowest, others, today=today, applied=applied, work=work)
+        with uncollected():
+            compiled = build_or_raise(*lowest, others, today=today, applied=applied, work=work)
         digests = [layer.digest() for layer in layers]
         digest = digest_of_layers(digests)
         if cache is not None:

@@ -154,8 +154,9 @@ def test_threads_that_take_turns_are_blamed_where_they_are_many(
 
 @pytest.mark.parametrize(
     ("cpu", "status", "largest"),
-    [(1.9, "active+gil", 2.0), (0.01, "active+gil", 0.4), (0.01, "idle+gil", 2.0)],
-)
+    [(1.9, "active+gil", 2.0), (0.3, "active+gil", 2.0), (0.22, "active+gil", 0.4),
+     (0.01, "active+gil", 0.4), (0.01, "idle+gil", 2.0)],
+)  # fmt: skip
 def test_a_process_that_was_not_let_run_holds_nothing(tmp_path, vocabulary, cpu, status, largest):
     """A thread that waits for a disk and keeps the lock needs no processor either."""
     held = thread("main", SAVE, gil=True, status=status)

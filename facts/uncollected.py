@@ -1,4 +1,4 @@
-"""No garbage collection while trees are read."""
+"""No garbage collection while large structures are made that all live."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Within: cycles are not looked for. Trees are hundreds of thousands of objects that all live,
-    and have none; looking through them again and again takes a fifth of the time."""
+    """Within: cycles are not looked for. Syntax trees and knowledge are hundreds of thousands of
+    objects that all live; looking through them again and again takes a fifth to a third of the
+    time."""
     on = gc.isenabled()
     gc.disable()
     try:
