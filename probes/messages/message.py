@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from ..shared.frames import Frame
@@ -11,10 +10,8 @@ from .http_statuses import Response
 # The weights, the heaviest first: the error that ended a program, a line that names an exception,
 # causes of others, logged errors and warnings, lines with a word of trouble, the rest.
 FINAL, NAMED, CAUSE, ERROR, WARNING, LOOSE, QUIET = range(7)
-_WRAPPED = re.compile(
-    r"\bKernel validation exception: (.{3,})(?: - Please check the validation message\b.*)\Z", re.S
-)
-"""A check of the NKI library, of which the words in the middle are the own ones."""
+_BEFORE, _BEHIND = "Kernel validation exception: ", " - Please check the validation message"
+"""What stands around the own words of a check of the NKI library."""
 LEVEL_RANKS = {"CRITICAL": ERROR, "ERROR": ERROR, "WARNING": WARNING, "": LOOSE}
 
 
@@ -55,5 +52,5 @@ class Message:
 
 def unwrapped(text: str) -> str:
     """The own words of a message that stands within those of all messages of its library."""
-    found = _WRAPPED.search(text)
-    return found[1] if found else text
+    words, found, _ = text.partition(_BEFORE)[2].partition(_BEHIND)
+    return words if found and words else text
