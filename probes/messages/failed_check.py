@@ -19,12 +19,21 @@ _SHAPE = re.compile(r"\.(?:shape|sizes)\b|\bshapes?\Z|\.size\(|_shape\b")
 _RANK = re.compile(
     r"\Alen\([\w.\[\]]{1,80}(?:\.shape|\.size\(\)|\.sizes|_shape|\bshape)\)\Z|\.ndim\Z|\.dim\(\)\Z"
 )
+_ONE_OF_SEVERAL = re.compile(r"\A(?:['\"].*['\"]|(?:\w+\.)*[A-Z][A-Z0-9_]+)\Z")
+"""A name or a word: what is left at the end of a chain of tests is none of those before it, too."""
+_FOUND = re.compile(r"(?:\A|[._])(?:missing|absent)(?:_|\Z)")
+_FOUND_WRONG = re.compile(
+    r"(?:\A|[._])(?:invalid|unexpected|unknown|duplicates?|extra|errors?|bad|wrong)(?:_|\Z)"
+)
+"""Names of lists of what was found."""
+_LITERAL = re.compile(r"\A[\[({]|\A(?:\w+\.)*[A-Z][A-Z0-9_]+\Z")
 _GOES_ON = re.compile(r",(?: [rf]?[\"'(][^\n]{0,300})?\Z")
 """A message that goes on in the next line."""
 _COUNT = re.compile(r"\Alen\(")
 _GIVEN_TO = re.compile(r"\A(?:kwargs|(?:\w+\.)*\w*(?:config|cfg|args|kwargs))\Z")
 _FILE = re.compile(r"\b(?:exists|isfile|isdir|is_dir|is_file)\(")
 _TYPE = re.compile(r"\A(?:isinstance|issubclass|callable)\(|__class__|\Atype\(")
+_OF_MANY = re.compile(r"(?:\A|\.)(?:all|any|len)\(")
 _OF_TEXT = re.compile(r"\.(?:startswith|endswith|match|search|issubset|isdigit)\(")
 _OPPOSITE = {"Eq": "!=", "NotEq": "==", "Lt": ">=", "LtE": ">", "Gt": "<=", "GtE": "<",
              "Is": "is not", "IsNot": "is", "In": "not in", "NotIn": "in"}  # fmt: skip
@@ -60,7 +69,10 @@ def of_condition(text: str) -> FailedCheck | None:
     if not text or len(text) > _MAX_CONDITION:
         return None
     tree = _parsed(f"assert ({text})")
-    return _read(tree.body[0].test, True) if tree else None  # type: ignore[attr-defined]
+    found = _read(tree.body[0].test, True) if tree else None  # type: ignore[attr-defined]
+    if found and found.kind in ("fixed", "agree") and _ONE_OF_SEVERAL.search(found.limit):
+        return found._replace(kind="choice", limit="")
+    return found
 
 
 def _parsed(code: str) -> ast.Module | None:
@@ -100,8 +112,16 @@ def _kind(test: ast.expr, held: bool) -> _Found | None:
     if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod) and held:
         return "multiple", _text(test.left), _text(test.right)
     if isinstance(test, ast.Name | ast.Attribute | ast.Subscript):
-        return ("on" if held else "off"), text, ""
+        return _of_name(text, held)
     return None
+
+
+def _of_name(text: str, held: bool) -> _Found | None:
+    if held and _FOUND.search(text):
+        return "missing", "what the message names", ""
+    if _FOUND_WRONG.search(text):
+        return None
+    return ("on" if held else "off"), text, ""
 
 
 def _of_several(test: ast.BoolOp, held: bool) -> _Found | None:
@@ -151,7 +171,9 @@ def _of_comparison(test: ast.Compare, held: bool) -> _Found | None:
     if op in ("in", "not in"):
         if isinstance(left, ast.Constant) or _GIVEN_TO.match(other):
             return ("missing", one, other) if op == "not in" else ("given", one, other)
-        return ("choice" if op == "not in" else "excluded"), one, other
+        if op == "not in":
+            return "choice", one, other
+        return ("excluded", one, other) if _LITERAL.match(other) else None
     if _TYPE.search(one):
         return ("type", one, other) if op in ("!=", "is not") else None
     if isinstance(right, ast.Constant) and isinstance(right.value, bool):
@@ -186,7 +208,7 @@ def _of_call(test: ast.Call, text: str, held: bool) -> _Found | None:
     if _TYPE.match(text):
         limit = _text(test.args[1]) if len(test.args) > 1 else ""
         return None if held else ("type", _text(test.args[0]) if test.args else text, limit)
-    if text.startswith(("all(", "any(", "len(")) or _OF_TEXT.search(text):
+    if _OF_MANY.search(text) or _OF_TEXT.search(text):
         return None
     return "state", f"{'' if held else 'not '}{text}", ""
 
