@@ -280,25 +280,34 @@ def test_a_change_shows_though_the_checksum_is_remembered(stored, cache, answere
     assert stored.read_bytes() == sound
 
 
-def test_a_body_rebuilt_without_a_change_is_the_same(stored, compiled):
+@pytest.fixture
+def main_job(run, slow_steps, tmp_path):
+    """The main job with a cache folder of its own, and the one file that it leaves there."""
+    cache = str(tmp_path / "own")
+    command = (sys.executable, "-m", "modelmedic.interfaces.cli.main", "--facts", slow_steps)
+
+    def job():
+        return run(*command, MODELMEDIC_CACHE=cache)
+
+    assert job().code == 1
+    (path,) = Path(cache).glob("knowledge-*")
+    return job, path
+
+
+def test_a_body_rebuilt_without_a_change_is_the_same(stored, main_job):
     """Else the poisons would be found out by their form."""
-    (shipped,) = compiled.glob("knowledge-*")
-    for path in (stored, shipped):
+    for path in (stored, main_job[1]):
         _, body = parts(path)
         assert rebuilt(body) == body
 
 
-def test_nonsense_in_the_place_of_the_shipped_knowledge(run, compiled, slow_steps, tmp_path):
+def test_nonsense_in_the_place_of_the_shipped_knowledge(main_job):
     """It has sections that are empty in the small one."""
-    command = (sys.executable, "-m", "modelmedic.interfaces.cli.main", "--facts", slow_steps)
-    cache = Path(shutil.copytree(compiled, tmp_path / "cache"))
-    wanted = run(*command)
-    assert wanted.code == 1
-    (path,) = cache.glob("knowledge-*")
-    sound = path.read_bytes()
+    job, path = main_job
+    wanted, sound = job(), path.read_bytes()
     poison(path, POISONS["upside down"](parts(path)[1]))
     assert path.read_bytes() != sound
-    assert run(*command, MODELMEDIC_CACHE=str(cache)) == wanted
+    assert job() == wanted
     assert path.read_bytes() == sound
 
 
