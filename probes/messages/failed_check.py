@@ -4,13 +4,12 @@ before the message in the public sources."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import ast
+from ..source.reading import Unreadable, parse
 
 _MAX_CONDITION = 400
 _MAX_NAME = 80
@@ -35,10 +34,12 @@ _FILE = re.compile(r"\b(?:exists|isfile|isdir|is_dir|is_file)\(")
 _TYPE = re.compile(r"\A(?:isinstance|issubclass|callable)\(|__class__|\Atype\(")
 _OF_MANY = re.compile(r"(?:\A|\.)(?:all|any|len)\(")
 _OF_TEXT = re.compile(r"\.(?:startswith|endswith|match|search|issubset|isdigit)\(")
-_OPPOSITE = {"Eq": "!=", "NotEq": "==", "Lt": ">=", "LtE": ">", "Gt": "<=", "GtE": "<",
-             "Is": "is not", "IsNot": "is", "In": "not in", "NotIn": "in"}  # fmt: skip
-_SAME = {"Eq": "==", "NotEq": "!=", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=", "Is": "is",
-         "IsNot": "is not", "In": "in", "NotIn": "not in"}  # fmt: skip
+_OPS = {
+    ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Lt: ("<", ">="), ast.LtE: ("<=", ">"),
+    ast.Gt: (">", "<="), ast.GtE: (">=", "<"), ast.Is: ("is", "is not"),
+    ast.IsNot: ("is not", "is"), ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"),
+}  # fmt: skip
+"""How a comparison is written, and its opposite."""
 _WANTED = {"<": "at least", ">": "at most", "<=": "more than", ">=": "less than"}
 
 
@@ -56,32 +57,28 @@ class FailedCheck(NamedTuple):
 def of_assertion(code: str) -> FailedCheck | None:
     """The check of a line of code that asserts something; None for another, or one that goes on
     in further lines."""
-    if not code.startswith("assert ") or len(code) > _MAX_CONDITION:
-        return None
-    tree = _parsed(code) or _parsed(_GOES_ON.sub("", code))
-    if tree is None:
-        return None
-    return _read(tree.body[0].test, False)  # type: ignore[attr-defined]
+    test = _test_of(code) or _test_of(_GOES_ON.sub("", code))
+    return _read(test, False) if test else None
 
 
 def of_condition(text: str) -> FailedCheck | None:
     """The check of a condition that held."""
-    if not text or len(text) > _MAX_CONDITION:
-        return None
-    tree = _parsed(f"assert ({text})")
-    found = _read(tree.body[0].test, True) if tree else None  # type: ignore[attr-defined]
+    test = _test_of(f"assert ({text})")
+    found = _read(test, True) if test else None
     if found and found.kind in ("fixed", "agree") and _ONE_OF_SEVERAL.search(found.limit):
         return found._replace(kind="choice", limit="")
     return found
 
 
-def _parsed(code: str) -> ast.Module | None:
-    import ast  # only where a check is shown
-
-    try:
-        return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+def _test_of(code: str) -> ast.expr | None:
+    """What one assertion tests; None for other code."""
+    if len(code) > _MAX_CONDITION:
         return None
+    try:
+        body = parse(code.encode("utf-8", "replace"))[0].body
+    except Unreadable:
+        return None
+    return body[0].test if len(body) == 1 and isinstance(body[0], ast.Assert) else None
 
 
 def _read(test: ast.expr, held: bool) -> FailedCheck | None:
@@ -98,8 +95,6 @@ _Found = tuple[str, str, str]
 
 def _kind(test: ast.expr, held: bool) -> _Found | None:
     """Kind, subject and limit of a test that held, or did not."""
-    import ast
-
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _kind(test.operand, not held)
     if isinstance(test, ast.BoolOp):
@@ -127,8 +122,6 @@ def _of_name(text: str, held: bool) -> _Found | None:
 def _of_several(test: ast.BoolOp, held: bool) -> _Found | None:
     """Of tests that all held the last one that is no mere switch decides: those before it say when
     it is made. Of tests of which one held, nothing is known but what they have in common."""
-    import ast
-
     found = [_kind(each, held) for each in test.values]
     if isinstance(test.op, ast.And) is held:
         telling = [each for each in found if each and each[0] not in ("on", "off")]
@@ -148,8 +141,6 @@ def _joined(names: Iterable[str]) -> str:
 
 
 def _of_chain(test: ast.Compare, held: bool) -> _Found | None:
-    import ast
-
     orders = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
     if held or not all(isinstance(op, orders) for op in test.ops):
         return None
@@ -158,11 +149,8 @@ def _of_chain(test: ast.Compare, held: bool) -> _Found | None:
 
 
 def _of_comparison(test: ast.Compare, held: bool) -> _Found | None:
-    import ast
-
     left, right = test.left, test.comparators[0]
-    name = type(test.ops[0]).__name__
-    op = _SAME[name] if held else _OPPOSITE[name]
+    op = _OPS[type(test.ops[0])][not held]
     one, other = _text(left), _text(right)
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod):
         return ("multiple", _text(left.left), _text(left.right)) if op in ("!=", ">") else None
@@ -215,21 +203,17 @@ def _of_call(test: ast.Call, text: str, held: bool) -> _Found | None:
 
 def _written(test: ast.expr, held: bool) -> str:
     """The test as it held, on one line."""
-    import ast
-
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _written(test.operand, not held)
     if held:
         return _text(test)
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        op = _OPPOSITE[type(test.ops[0]).__name__]
+        op = _OPS[type(test.ops[0])][1]
         return f"{_text(test.left)} {op} {_text(test.comparators[0])}"
     simple = isinstance(test, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     return f"not {_text(test)}" if simple else f"not ({_text(test)})"
 
 
 def _text(node: ast.expr) -> str:
-    import ast
-
     text = " ".join(ast.unparse(node).replace("self.", "").split())
     return text if len(text) <= _MAX_NAME * 2 else f"{text[: _MAX_NAME * 2 - 4]} ..."

@@ -24,14 +24,12 @@ _RAISED = re.compile(
     r"\Araise ([A-Z]\w{2,60})\((?:\w{1,40}\()?[rf]{0,2}(?:\"([^\"]{6,300})\"|'([^']{6,300})')"
 )
 _INSTALLED = ("/site-packages/", "/dist-packages/")
-_NOT_OWN = (*_INSTALLED, "site-packages\\", "/lib/python3", "<", "/usr/lib/", "/.pyenv/")
-"""What paths of code that the user did not write have."""
 
 
 class FailingLine(NamedTuple):
     """``place`` is the file, from the package on where it is an installed one; ``calls`` are all
-    frames, outermost first; ``cut`` where no line behind the frames names an error; ``own_place``
-    and ``own_code`` the last line of code that is of no installed package."""
+    frames, outermost first; ``cut`` where no line behind the frames names an error; ``lines`` are
+    those of which the code is shown: path, number and code, outermost first."""
 
     number: int
     place: str
@@ -41,8 +39,7 @@ class FailingLine(NamedTuple):
     exception: str
     calls: str
     cut: bool
-    own_place: str = ""
-    own_code: str = ""
+    lines: tuple[tuple[str, int, str], ...] = ()
 
 
 class _Reader:
@@ -56,8 +53,8 @@ class _Reader:
         self.calls: list[str] = []
         self.number = self.line = 0
         self.place = self.function = self.code = ""
-        self.own_place = self.own_code = ""
-        self._own = False
+        self.lines: list[tuple[str, int, str]] = []
+        self._path = ""
         self.cut = self._first = True
 
     def frame(self, number: int, found: re.Match[str]) -> None:
@@ -65,16 +62,15 @@ class _Reader:
         self.keep()
         self.number, self.line = number, int(found[2])
         self.place = _within_package(found[1])
-        self._own = not any(mark in found[1] for mark in _NOT_OWN)
+        self._path = found[1]
         self.function = (found[3] or "").strip()
         self.code, self.cut, self._first = "", True, True
         self.calls.append(f"{self.place}:{self.function}")
 
     def keep(self) -> None:
-        """Remember the line of a frame of the user's own code."""
-        if self._own and self.code:
-            self.own_place = f"{self.place.rpartition('/')[2]}:{self.line}"
-            self.own_code = self.code
+        """Keep the line of the last frame, if its code is shown."""
+        if self.code and len(self.lines) < _MAX_CALLS:
+            self.lines.append((self._path, self.line, self.code))
 
     def behind(self, text: str) -> None:
         """A line behind a frame: its code, or the error."""
@@ -117,7 +113,7 @@ def failing_line(lines: Sequence[str]) -> FailingLine | None:
     read.keep()
     return FailingLine(
         read.number, read.place, read.line, read.function, read.code, read.exception,
-        " > ".join(read.calls[-_MAX_CALLS:]), read.cut, read.own_place, read.own_code,
+        " > ".join(read.calls[-_MAX_CALLS:]), read.cut, tuple(read.lines),
     )  # fmt: skip
 
 

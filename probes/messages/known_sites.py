@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from base64 import b64decode
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,8 +25,9 @@ FILE = Path(__file__).with_name("known_sites.txt")
 PLACES = 24
 """Bits of the number of a record beside a run in the index."""
 _KINDS = ("raise", "assert", "warn")
-MAX_FRAMES = 3
-_Called = list[tuple[str, str]]
+MAX_CALLS = 3
+MOST = 0.5
+Call = tuple[str, str]
 
 
 class KnownSite(NamedTuple):
@@ -63,13 +64,11 @@ class KnownSites:
         """Whose messages are in it."""
         return frozenset(self._head["owners"].values())
 
-    def find(
-        self, text: str, exception: str = "", frames: Sequence[tuple[str, str]] = ()
-    ) -> KnownSite | None:
+    def find(self, text: str, exception: str = "", calls: Sequence[Call] = ()) -> KnownSite | None:
         """The place of a message; None for one that is not known, or of which several packages
-        that do not belong together have the words. ``frames`` are file and function of the calls
-        that lead to it, innermost first: of several places that have its words they tell which,
-        and one whose words are everybody's is known by them."""
+        that do not belong together have the words. ``calls`` are module and function of those that
+        lead to it, innermost first: of several places that have its words they tell which, and one
+        whose words are everybody's is known by the innermost."""
         told = numbers_of(text)
         best: list[list[Any]] = []
         most = 0
@@ -79,46 +78,37 @@ class KnownSites:
             if share >= most and share:
                 best = [*best, record] if share == most else [record]
                 most = share
-        called = [(module_of(file), function) for file, function in frames[:MAX_FRAMES]]
         if best:
-            return self._there(best, called) or self._site(best)
-        return self._by_place(told, exception, called[:1])
+            there = (self._at(best, call) for call in calls[:MAX_CALLS])
+            return next(filter(None, there), None) or self._site(best)
+        return self._by_place(told, exception, calls[0]) if calls else None
 
-    def _there(self, records: list[list[Any]], called: _Called) -> KnownSite | None:
+    def _at(self, records: Iterable[list[Any]], call: Call) -> KnownSite | None:
         """The one place of the records at which a call stood."""
-        for module, function in called:
-            found = [(record, place) for record in records for place in self._places_of(record)
-                     if self._is_at(place, module, function)]  # fmt: skip
-            if len(found) == 1:
-                record, (number, *rest) = found[0]
-                return self._site([[*record[:5], number, *rest]])
-        return None
+        found = [(record, place) for record in records for place in self._places_of(record)
+                 if self._is_at(place, call)]  # fmt: skip
+        if len(found) != 1:
+            return None
+        record, place = found[0]
+        return self._site([[*record[:5], *place]])
 
-    def _by_place(self, told: set[int], exception: str, called: _Called) -> KnownSite | None:
+    def _by_place(self, told: set[int], exception: str, call: Call) -> KnownSite | None:
         """The place at which a call stood, if most of the words of its message are there."""
-        for module, function in called:
-            if module.partition(".")[0] not in self._head["owners"]:
-                continue
-            found = []
-            for line in self._records:
-                if f'"{function}"'.encode() in line or f'.{function}"'.encode() in line:
-                    record = _plain(line)
-                    for place in self._places_of(record):
-                        if self._is_at(place, module, function) and record[4] == exception:
-                            found.append((_shared(record, told), record, place))
-            found.sort(key=lambda each: -each[0])
-            if found and found[0][0] > (found[1][0] if len(found) > 1 else 0):
-                _, record, (number, *rest) = found[0]
-                return self._site([[*record[:5], number, *rest]])
-        return None
+        if call[0].partition(".")[0] not in self._head["owners"]:
+            return None
+        name = f'{call[1]}"'.encode()
+        records = (_plain(line) for line in self._records if name in line)
+        told_there = (each for each in records
+                      if each[4] == exception and _shared(each, told) > MOST)  # fmt: skip
+        return self._at(told_there, call)
 
     def _places_of(self, record: list[Any]) -> list[list[Any]]:
         return record[8] if len(record) > 8 else [record[5:8]]
 
-    def _is_at(self, place: list[Any], module: str, function: str) -> bool:
+    def _is_at(self, place: list[Any], call: Call) -> bool:
         number, name, _ = place
-        known = self._head["modules"][number] if number >= 0 else ""
-        return bool(known == module and name.rpartition(".")[2] == function)
+        module = self._head["modules"][number] if number >= 0 else ""
+        return (module, name.rpartition(".")[2]) == call
 
     def _with(self, run: int) -> Iterator[int]:
         """The records that have a run of words as their sign."""
@@ -152,14 +142,6 @@ class KnownSites:
         function = places.pop()[1] if len(places) == 1 else ""
         place = " of ".join(filter(None, (function, module)))
         return KnownSite(owner, place, guards.pop() if len(guards) == 1 else "", packages)
-
-
-def module_of(file: str) -> str:
-    """The name of the module of an installed file; of another file, its path with dots."""
-    path = file.replace("\\", "/")
-    for folder in ("/site-packages/", "/dist-packages/"):
-        path = path.rpartition(folder)[2]
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def _runs_of(record: list[Any]) -> list[int]:

@@ -105,6 +105,10 @@ class Origins:
             return None
         return found._replace(sure=False)
 
+    def is_own(self, file: str) -> bool:
+        """Whether a source file is the user's own."""
+        return self._place(file)[0] == USER
+
     def is_generic(self, owner: str) -> bool:
         """Whether it is a library that others call."""
         return owner in self._generic
@@ -188,14 +192,14 @@ class Origins:
         path = file.replace("\\", "/").removeprefix(_SERIALIZED)
         packed = _PACKAGES.search(path)
         if packed:
-            module = packed[1].removesuffix(".py").replace("/", ".")
+            module = _dotted(packed[1])
             return self._of_module(module) or module.partition(".")[0].lower(), packed[1]
         for folder, name in self._folders:
             if folder in path:
                 return name, path[path.rindex(folder) + 1 :]
         inside = _left(path)
         if "/" in inside:
-            module = inside.removesuffix(".py").replace("/", ".")
+            module = _dotted(inside)
             package = module.partition(".")[0].lower() if module.count(".") > 1 else ""
             if owner := self._of_module(module) or package:  # a folder of one's own is not as deep
                 return owner, inside
@@ -305,8 +309,8 @@ def site_of(message: Message, found: Attribution | None) -> KnownSite | None:
     """Where the public sources of the Neuron stack give a message of theirs."""
     if found is None or found.owner not in OWNERS:
         return None
-    frames = [(each.file, each.function) for each in reversed(message.frames)]
-    return known_sites().find(unwrapped(message.text[:_LONGEST]), message.exception, frames)
+    calls = [(_module_of(each.file), each.function) for each in reversed(message.frames)]
+    return known_sites().find(unwrapped(message.text[:_LONGEST]), message.exception, calls)
 
 
 def origins_of(owners: Mapping[str, Owner]) -> Origins:
@@ -326,6 +330,17 @@ def _pairs(each: _Signs, kind: str) -> list[tuple[str, str]]:
 
 def _by_text(each: _Signs, kind: str) -> dict[str, str]:
     return dict(_pairs(each, kind))
+
+
+def _module_of(file: str) -> str:
+    """The module of an installed file; "" for another one."""
+    path = file.replace("\\", "/")
+    packed = _PACKAGES.search(path)
+    return _dotted(packed[1] if packed else _left(path))
+
+
+def _dotted(path: str) -> str:
+    return path.removesuffix(".py").replace("/", ".")
 
 
 def _left(path: str) -> str:

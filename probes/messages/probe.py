@@ -16,7 +16,7 @@ from ..outcome import Collector, Outcome
 from ..progress import UNWATCHED, Progress, interrupted
 from ..shared.plain_text import Line, PlainText, is_binary, plain_text
 from .advice import advice_of
-from .checks_told import add_check
+from .checks_told import Checks
 from .compiler_failure import compiler_failure
 from .failing_line import FailingLine, failing_line, raised_there
 from .happenings import Happenings
@@ -124,7 +124,7 @@ def add_messages(
     origins = origins_of(collector.vocabulary.owners)
     happenings = Happenings(origins, messages, about)
     kept = [each for each in messages if each.keep]
-    _add_errors(collector, kept, happenings, place, source, standing)
+    _add_errors(collector, kept, happenings, Checks(origins, standing), place, source)
     _add_responses(collector, messages, origins, place)
     _add_events(collector, messages, origins, place)
 
@@ -138,8 +138,8 @@ def _report_cut(collector: Collector, plain: PlainText, name: str) -> None:
 
 
 def _add_errors(
-    collector: Collector, messages: Sequence[Message], happenings: Happenings, place: Place,
-    source: Location, standing: FailingLine | None,
+    collector: Collector, messages: Sequence[Message], happenings: Happenings, checks: Checks,
+    place: Place, source: Location,
 ) -> None:  # fmt: skip
     merged = _merge(messages)
     # The last error of a run is the one that ended it.
@@ -155,7 +155,7 @@ def _add_errors(
             count=count, advice=advice_of(unwrapped(message.text)) or None,
             **owner_values(owner, site),
         )  # fmt: skip
-        add_check(collector, message, owner, site, standing, place)
+        checks.add(collector, message, owner, site, place)
     if len(merged) > MAX_MESSAGES:
         text = f"{len(merged):,} different messages; the {MAX_MESSAGES} weightiest are kept"
         hint = "give the part around the error, if the answer misses it"

@@ -18,6 +18,17 @@ def check(pump, valve, flow):
     if pump is None:
         raise ValueError("please install the package and try again later")
     assert valve.open, f"{pump}"
+def open(boiler, valve):
+    if boiler < valve:
+        raise ValueError("the boiler is not as the valve wants it")
+def turn(boiler, valve):
+    if boiler is None:
+        raise ValueError("the boiler is not as the valve wants it")
+    if valve is None:
+        raise ValueError("the boiler is not as the valve wants it")
+def shut(boiler, valve):
+    if boiler > valve:
+        raise ValueError("the boiler is not as the valve wants it")
 """
 KERNEL = """
 static int pump_start(struct pump *p)
@@ -69,13 +80,32 @@ def test_what_others_say_too_is_left_out(index: KnownSites) -> None:
     assert index.find("please install the package and try again later") is None
 
 
-def test_a_message_without_words_is_known_by_its_frame_alone(index: KnownSites) -> None:
-    frames = [("/venv/lib/python3.12/site-packages/plant/a.py", "check")]
-    assert index.find("pump 3", "AssertionError") is None
-    found = index.find(f"turbine of {FLOW}", "ValueError", frames)
+COMMON = "please install the package and try again later"
+
+
+def test_words_that_everybody_has_are_known_by_the_call_alone(index: KnownSites) -> None:
+    call = ("plant.a", "check")
+    found = index.find(COMMON, "ValueError", [call])
     assert found is not None
-    assert found.place == "check of plant.a"
-    assert index.find("please install the package", "KeyError", frames) is None
+    assert (found.owner, found.place, found.guard) == ("nki", "check of plant.a", "pump is None")
+    assert index.find(COMMON, "ValueError") is None
+    assert index.find(COMMON, "KeyError", [call]) is None
+    assert index.find("please wait", "ValueError", [call]) is None
+    for other in ("plant.b", "check"), ("plant.a", "recheck"), ("pip.a", "check"):
+        assert index.find(COMMON, "ValueError", [other]) is None
+
+
+def test_of_several_places_the_call_tells_which(index: KnownSites) -> None:
+    text = "the boiler is not as the valve wants it"
+    found = index.find(text, "ValueError")
+    assert found is not None
+    assert (found.place, found.guard) == ("plant.a", "")
+    wanted = [("open of plant.a", "boiler < valve"), ("shut of plant.a", "boiler > valve"),
+              ("plant.a", "")]  # fmt: skip
+    for function, told in zip(("open", "shut", "turn"), wanted, strict=True):
+        found = index.find(text, "ValueError", [("other.b", "run"), ("plant.a", function)])
+        assert found is not None
+        assert (found.place, found.guard) == told
 
 
 def test_a_line_of_the_kernel_is_known(index: KnownSites) -> None:

@@ -24,6 +24,11 @@ CASES = [
         " 2# neuronxcc::walrus::SundaGen::generateMatMul(bir::Inst&)",
         {"stage": "SundaGen::generateMatMul"},
     ),
+    (
+        '    assert x, f"[INTERNAL_ERROR] [NCC_INKI016] Kernel said: {text}"\n'
+        "AssertionError: [INTERNAL_ERROR] [NCC_INKI016] Kernel said: H is 100",
+        {"reason": "Kernel said: H is 100"},
+    ),
 ]  # fmt: skip
 
 

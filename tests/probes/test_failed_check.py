@@ -57,6 +57,12 @@ def test_what_is_no_whole_assertion_tells_nothing(code):
     assert of_assertion(code) is None
 
 
+def test_escapes_of_others_are_no_warning():
+    found = of_assertion(r"assert re.fullmatch('\d', x) is None")
+    assert found is not None
+    assert found.kind == "given"
+
+
 @given(st.text(alphabet="ab.()[]!=<>%, '\\\"not inad019\n", max_size=120))
 def test_any_text_is_read(text):
     of_condition(text)
@@ -92,6 +98,19 @@ def test_a_traceback_tells_check_and_call(vocabulary):
 ])  # fmt: skip
 def test_nothing_is_told_of_other_texts(change, vocabulary):
     assert checks(TRACE.replace(*change), vocabulary) == []
+
+
+@pytest.mark.parametrize("file", [".../torch_xla/core/xla.py", "/usr/lib/python3.10/run.py"])
+def test_a_call_out_of_a_library_is_not_the_users(file, vocabulary):
+    (found,) = checks(TRACE.replace("/home/me/run.py", file), vocabulary)
+    assert found["test"] == "multiple"
+    assert "call" not in found
+
+
+def test_an_error_behind_the_traceback_has_no_part_in_its_check(vocabulary):
+    text = f"{TRACE}\n2025-05-05 12:00:01 ERROR neuronx_distributed: KeyError: 'size'\n"
+    (found,) = checks(text, vocabulary)
+    assert found["exception"] == "AssertionError"
 
 
 def test_a_function_that_others_give_their_check_to_tells_nothing(vocabulary):

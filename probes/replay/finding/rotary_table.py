@@ -17,6 +17,7 @@ NEAR = 0.02
 SAME = 0.01
 """Share by which frequencies may be off: BF16 rounds the table."""
 SAME_THETA = 0.1
+"""Share by which a theta may be off that is read off the second frequency, rounded to BF16."""
 THETAS, STEPS = (10.0, 1e10), 40
 """Where theta is looked for, and halvings of that."""
 
