@@ -11,9 +11,11 @@ from ...probes.messages.shingles import LEAST, RUN, number_of, runs, words_of
 from ...probes.source.building import sites_of_file
 from ...probes.source.reading import Unreadable
 from ...probes.source.sites import Site
+from .around import Around, chained
 
 MAX_BYTES = 2_000_000
 MAX_GUARD = 120
+MAX_SETTERS = 2
 _SKIPPED = frozenset({"test", "tests", "docs", "examples", "example", "benchmarks"})
 _KINDS = frozenset({"raise", "assert", "warn", "exit"})
 _LEVELS = frozenset({"WARNING", "ERROR", "CRITICAL"})
@@ -27,7 +29,9 @@ _QUOTED = re.compile(r"(['\"])(?:(?!\1).){0,200}\s(?:(?!\1).){0,200}\1")
 
 
 class Template(NamedTuple):
-    """A message: the constant pieces of its text, its kind, class, place and the test before it."""
+    """A message: the constant pieces of its text, its kind, class, place and the test before it.
+    ``kind`` is "said" where the program goes on behind it; ``set_by`` are the methods that set what
+    the test looks at."""
 
     pieces: tuple[str, ...]
     kind: str
@@ -35,6 +39,7 @@ class Template(NamedTuple):
     module: str
     function: str
     guard: str
+    set_by: str = ""
 
 
 def templates_of(
@@ -78,11 +83,14 @@ def _of_python(raw: bytes, file: str) -> Iterator[Template]:
         sites = sites_of_file(raw, file)
     except Unreadable:
         return
+    around = Around(raw)
     for site in sites:
         if site.kind in _KINDS or (site.kind == "log" and site.level in _LEVELS):
+            said = site.kind in ("log", "warn") and around.goes_on(site.line)
+            setters = " or ".join(around.setters(site.function, site.guard)[:MAX_SETTERS])
             yield Template(
-                tuple(_pieces(site.parts)), site.kind, site.exception_name, site.module,
-                site.function, guard_of(site),
+                tuple(_pieces(site.parts)), "said" if said else site.kind, site.exception_name,
+                site.module, site.function, guard_of(site, around), setters,
             )  # fmt: skip
 
 
@@ -97,12 +105,14 @@ def _pieces(parts: tuple[str, ...]) -> Iterator[str]:
         yield text
 
 
-def guard_of(site: Site) -> str:
+def guard_of(site: Site, around: Around) -> str:
     """The test that held, as names and their relation; "" for one that is mostly words."""
-    text = site.guard.replace("self.", "")
-    if not text or _QUOTED.search(text) or text.startswith("except"):
-        return ""
-    return text if len(text) <= MAX_GUARD else ""
+    chain = chained(site.guards)
+    for test in (around.with_values(chain), chain, site.guard):
+        text = test.replace("self.", "")
+        if text and len(text) <= MAX_GUARD and not text.startswith("except"):
+            return "" if _QUOTED.search(text) else text
+    return ""
 
 
 def _of_c(raw: bytes, file: str) -> Iterator[Template]:

@@ -52,5 +52,5 @@ class Checks:
             file=message.file or None, exception=message.exception,
             owner=owner.owner if owner else None,
             called_at=f"{path.replace(_BACK, '/').rpartition('/')[2]}:{line}" if code else None,
-            call=code[:_MAX_CALL] or None,
+            call=code[:_MAX_CALL] or None, set_by=(site.set_by if site else "") or None,
         )  # fmt: skip

@@ -18,8 +18,7 @@ _SHAPE = re.compile(r"\.(?:shape|sizes)\b|\bshapes?\Z|\.size\(|_shape\b")
 _RANK = re.compile(
     r"\Alen\([\w.\[\]]{1,80}(?:\.shape|\.size\(\)|\.sizes|_shape|\bshape)\)\Z|\.ndim\Z|\.dim\(\)\Z"
 )
-_ONE_OF_SEVERAL = re.compile(r"\A(?:['\"].*['\"]|(?:\w+\.)*[A-Z][A-Z0-9_]+)\Z")
-"""A name or a word: what is left at the end of a chain of tests is none of those before it, too."""
+_CONSTANT = re.compile(r"\A(?:\w+\.)*[A-Z][A-Z0-9_]+\Z")
 _FOUND = re.compile(r"(?:\A|[._])(?:missing|absent)(?:_|\Z)")
 _FOUND_WRONG = re.compile(
     r"(?:\A|[._])(?:invalid|unexpected|unknown|duplicates?|extra|errors?|bad|wrong)(?:_|\Z)"
@@ -65,8 +64,8 @@ def of_condition(text: str) -> FailedCheck | None:
     """The check of a condition that held."""
     test = _test_of(f"assert ({text})")
     found = _read(test, True) if test else None
-    if found and found.kind in ("fixed", "agree") and _ONE_OF_SEVERAL.search(found.limit):
-        return found._replace(kind="choice", limit="")
+    if found and found.kind == "agree" and _CONSTANT.search(found.limit):
+        return found._replace(kind="choice")
     return found
 
 

@@ -24,7 +24,8 @@ OWNERS = frozenset({
 FILE = Path(__file__).with_name("known_sites.txt")
 PLACES = 24
 """Bits of the number of a record beside a run in the index."""
-_KINDS = ("raise", "assert", "warn")
+_KINDS = ("raise", "assert", "warn", "said")
+_GOING_ON = "said"
 MAX_CALLS = 3
 MOST = 0.5
 Call = tuple[str, str]
@@ -32,12 +33,15 @@ Call = tuple[str, str]
 
 class KnownSite(NamedTuple):
     """Where a message is given: ``place`` is the function and its module, ``guard`` the test that
-    held ("" where several places give it, or none is known); ``packages`` are all that give it."""
+    held ("" where several places give it, or none is known), ``set_by`` the methods that set what
+    it looks at; ``packages`` are all that give it; ``goes_on`` where nothing ends the call then."""
 
     owner: str
     place: str
     guard: str
     packages: tuple[str, ...]
+    set_by: str = ""
+    goes_on: bool = False
 
     @property
     def evidence(self) -> str:
@@ -103,10 +107,10 @@ class KnownSites:
         return self._at(told_there, call)
 
     def _places_of(self, record: list[Any]) -> list[list[Any]]:
-        return record[8] if len(record) > 8 else [record[5:8]]
+        return record[9] if len(record) > 9 else [record[5:9]]
 
     def _is_at(self, place: list[Any], call: Call) -> bool:
-        number, name, _ = place
+        number, name = place[:2]
         module = self._head["modules"][number] if number >= 0 else ""
         return (module, name.rpartition(".")[2]) == call
 
@@ -136,12 +140,17 @@ class KnownSites:
             return None
         places = {(record[5], record[6]) for record in records}
         guards = {record[7] for record in records}
+        set_by = {record[8] for record in records}
         modules = {place[0] for place in places}
         number = modules.pop() if len(modules) == 1 else -1
         module = self._head["modules"][number] if number >= 0 else ""
         function = places.pop()[1] if len(places) == 1 else ""
         place = " of ".join(filter(None, (function, module)))
-        return KnownSite(owner, place, guards.pop() if len(guards) == 1 else "", packages)
+        return KnownSite(
+            owner, place, guards.pop() if len(guards) == 1 else "", packages,
+            set_by.pop() if len(set_by) == 1 else "",
+            all(record[3] == _GOING_ON for record in records),
+        )  # fmt: skip
 
 
 def _runs_of(record: list[Any]) -> list[int]:

@@ -286,16 +286,19 @@ class Origins:
         return Attribution(owner, False, f"{said} {words.strip()!r}")
 
 
-def owner_values(found: Attribution | None, site: KnownSite | None = None) -> dict[str, str]:
+def owner_values(found: Attribution | None, site: KnownSite | None = None) -> dict[str, str | bool]:
     """The attributes of an ``error_message`` that say whose it is, and where it is given; none
     where nobody knows."""
     if found is None:
         return {}
     sure = "certain" if found.sure else "likely"
     held = f"; it is said where {site.guard}" if site and site.guard else ""
-    values = {"owner": found.owner, "owner_confidence": sure,
-              "owner_evidence": found.evidence + held}  # fmt: skip
-    told = {"said_by": site.place, "guard": site.guard} if site else {}
+    values: dict[str, str | bool] = {
+        "owner": found.owner, "owner_confidence": sure, "owner_evidence": found.evidence + held,
+    }  # fmt: skip
+    told: dict[str, str | bool] = {}
+    if site:
+        told = {"said_by": site.place, "guard": site.guard, "goes_on": site.goes_on}
     return values | {name: value for name, value in told.items() if value}
 
 
@@ -310,7 +313,9 @@ def site_of(message: Message, found: Attribution | None) -> KnownSite | None:
     if found is None or found.owner not in OWNERS:
         return None
     calls = [(_module_of(each.file), each.function) for each in reversed(message.frames)]
-    return known_sites().find(unwrapped(message.text[:_LONGEST]), message.exception, calls)
+    site = known_sites().find(unwrapped(message.text[:_LONGEST]), message.exception, calls)
+    raised = message.exception and not message.exception.endswith("Warning")
+    return site._replace(goes_on=False) if site and raised else site
 
 
 def origins_of(owners: Mapping[str, Owner]) -> Origins:

@@ -29,15 +29,24 @@ class Guard:
 def exits(statement: ast.stmt, guard: Guard | None) -> Guard | None:
     """What holds after a statement: where it left the block on a test, that test did not hold.
 
-    Only the last such test is kept; a function often begins with many that have nothing to do with
-    what follows.
+    Only the last such test is kept, with those of the same subject before it; a function often
+    begins with many that have nothing to do with what follows.
     """
     if not isinstance(statement, ast.If) or statement.orelse:
         return guard
     if isinstance(statement.body[-1], ast.Return | ast.Continue | ast.Break):
-        outer = guard.outer if guard is not None and guard.early else guard
+        outer = guard
+        if guard is not None and guard.early and not _alike(guard.node, statement.test):
+            outer = guard.outer
         return Guard(statement.test, "not", outer, early=True)
     return guard
+
+
+def _alike(one: ast.AST, other: ast.AST) -> bool:
+    """Whether two tests compare the same with something."""
+    if not isinstance(one, ast.Compare) or not isinstance(other, ast.Compare):
+        return False
+    return ast.dump(one.left) == ast.dump(other.left)
 
 
 def guard_texts(
