@@ -1,5 +1,6 @@
 """What stands around a message in its source: the tests of a chain as one, the values of constants,
-what follows the message, and the methods that set what a test looks at."""
+what follows the message, where a tested variable comes from, and the methods that set what a test
+looks at."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from ...probes.source.guards import MAX_GUARDS
 
 _OWN = re.compile(r"(?:not )?self\.(\w+)(?: (?:is|is not|==|!=) (?:None|True|False))?\Z")
 MAX_VALUE = 80
+MAX_MADE = 2
 _ENDING = frozenset({"exit", "_exit", "abort", "fail"})
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Refused = tuple[str, list[str]]
 
 
@@ -48,11 +51,14 @@ class Around:
         self._going_on: set[int] = set()
         self._setters: dict[str, dict[str, list[str]]] = {}
         self._constants: dict[str, ast.expr] = {}
+        self._functions: dict[str, _Function] = {}
+        self._made: dict[str, dict[str, str]] = {}
         try:
             tree = ast.parse(raw)
         except (SyntaxError, ValueError, RecursionError):
             return
         self._constants = dict(_constants(tree.body))
+        self._functions = dict(_functions(tree.body, ""))
         self._follow(tree.body, False)
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
@@ -64,6 +70,18 @@ class Around:
         if test is None or self._constants.keys().isdisjoint(_words(test)):
             return guard
         return ast.unparse(_Filled(self._constants).visit(test))
+
+    def made(self, function: str, guard: str) -> str:
+        """How the function itself makes the variables of a test, such as ``n = len(parts)``."""
+        test = _expression(guard)
+        if test is None or function not in self._functions:
+            return ""
+        if function not in self._made:
+            self._made[function] = _variables(self._functions[function])
+        known = self._made[function]
+        told = dict.fromkeys(known[each] for each in sorted(_words(test)) if known.get(each))
+        text = "; ".join(list(told)[:MAX_MADE])
+        return text if len(text) <= MAX_VALUE * 2 else ""
 
     def goes_on(self, line: int) -> bool:
         """Whether nothing ends the call behind the statement of a line."""
@@ -83,7 +101,7 @@ class Around:
         """Note the statements of a block behind which nothing ends the call."""
         for at, statement in enumerate(body):
             ends = ended or any(map(_ends, body[at + 1 :]))
-            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if isinstance(statement, _Function | ast.ClassDef):
                 ends = False
             elif isinstance(statement, ast.Expr) and not ends:
                 self._going_on.add(statement.lineno)
@@ -115,6 +133,53 @@ def _is_plain(value: ast.expr) -> bool:
 
 def _words(test: ast.expr) -> set[str]:
     return {each.id for each in ast.walk(test) if isinstance(each, ast.Name)}
+
+
+def _functions(body: Iterable[ast.stmt], inside: str) -> Iterator[tuple[str, _Function]]:
+    """The functions by their qualified names."""
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from _functions(node.body, f"{inside}{node.name}.")
+        elif isinstance(node, _Function):
+            yield f"{inside}{node.name}", node
+            yield from _functions(node.body, f"{inside}{node.name}.<locals>.")
+
+
+def _variables(function: _Function) -> dict[str, str]:
+    """How a function makes its variables: those that one assignment makes, or one loop."""
+    found: dict[str, str] = {}
+    given = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        elif isinstance(node, ast.For | ast.comprehension):
+            targets = [node.target]
+        else:
+            continue
+        text = "" if _is_empty(getattr(node, "value", None)) else _told(node)
+        names = {each.id for target in targets for each in ast.walk(target)
+                 if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}  # fmt: skip
+        for name in names:
+            plain = name not in found and name not in given and len(text) <= MAX_VALUE
+            found[name] = " ".join(text.replace("self.", "").split()) if plain else ""
+    return found
+
+
+def _is_empty(value: ast.expr | None) -> bool:
+    """Whether it only begins: what is put in afterwards is not said."""
+    if isinstance(value, ast.List | ast.Tuple | ast.Set):
+        return not value.elts
+    if isinstance(value, ast.Dict):
+        return not value.keys
+    if isinstance(value, ast.Call):
+        return not value.args and getattr(value.func, "id", "") in ("list", "dict", "set")
+    return value is not None and _is_nothing(value)
+
+
+def _told(node: ast.AST) -> str:
+    if isinstance(node, ast.For | ast.comprehension):
+        return f"{ast.unparse(node.target)} of {ast.unparse(node.iter)}"
+    return ast.unparse(node)
 
 
 def _ends(statement: ast.stmt) -> bool:

@@ -40,13 +40,15 @@ def templates_in(checkouts: Path, source: Mapping[str, str]) -> Iterator[Templat
     folder = checkouts / source["repository"] / source["folder"]
     yield from templates_of(
         folder, source.get("package", "."), source.get("language", "python"),
-        source.get("only", ""), source.get("not", ""),
+        source.get("only", ""), source.get("not", ""), around="package" in source,
     )  # fmt: skip
 
 
 def installed() -> Iterator[Template]:
     """The templates of all packages of this interpreter."""
-    yield from templates_of(Path(sysconfig.get_paths()["purelib"]), ".", "python", "", "")
+    yield from templates_of(
+        Path(sysconfig.get_paths()["purelib"]), ".", "python", "", "", around=False
+    )
 
 
 class Gathered:
@@ -66,21 +68,24 @@ class Gathered:
 
     def records(self, packages: Sequence[str], modules: Sequence[str]) -> Iterator[list[Any]]:
         """One record for each template: runs, words, packages, kind, class, module, function,
-        guard, setters; what differs between its places is left out, and follows as a list of them.
-        A template that is not distinct has no words."""
+        guard, setters, variables; what differs between its places is left out, and follows as a
+        list of them. A template that is not distinct has no words."""
         for (numbers, distinct), places in self._places.items():
             first = places[0][1]
             named = list(dict.fromkeys(package for package, _ in places))
             own = [template for package, template in places if package == named[0]]
             module, function = _one({(each.module, each.function) for each in own}, ("", ""))
             module = module or _one({each.module for each in own}, "")
-            several = {(each.module, each.function, each.guard, each.set_by) for each in own}
+            several = {
+                (each.module, each.function, each.guard, each.set_by, each.made) for each in own
+            }
             yield [
                 _spread(numbers), len(words_in(first)) if distinct else 0,
                 [packages.index(each) for each in named],
                 _one({each.kind for each in own}, ""), _one({each.exception for each in own}, ""),
                 modules.index(module) if module else -1, function,
                 _one({each.guard for each in own}, ""), _one({each.set_by for each in own}, ""),
+                _one({each.made for each in own}, ""),
                 *([[[modules.index(at), *rest] for at, *rest in sorted(several)[:MAX_PLACES]]]
                   if len(several) > 1 else []),
             ]  # fmt: skip

@@ -25,13 +25,13 @@ _PRINTED = re.compile(
 )
 _FORM = re.compile(r"%[-#0 +]{0,4}[\d*]{0,4}(?:\.[\d*]{1,4})?(?:hh|ll|[hlzjt])?[a-zA-Z%]\w?")
 _DEFINED = re.compile(r"^[A-Za-z_][^;{}()\n]{0,200}\b(\w{1,80})\([^;{}]{0,600}\)\s*\{", re.M)
-_QUOTED = re.compile(r"(['\"])(?:(?!\1).){0,200}\s(?:(?!\1).){0,200}\1")
+_QUOTED = re.compile(r"'[^']*+'|\"[^\"]*+\"")
 
 
 class Template(NamedTuple):
     """A message: the constant pieces of its text, its kind, class, place and the test before it.
     ``kind`` is "said" where the program goes on behind it; ``set_by`` are the methods that set what
-    the test looks at."""
+    the test looks at, ``made`` is how the function itself makes the variables of the test."""
 
     pieces: tuple[str, ...]
     kind: str
@@ -40,12 +40,14 @@ class Template(NamedTuple):
     function: str
     guard: str
     set_by: str = ""
+    made: str = ""
 
 
 def templates_of(
-    folder: Path, top: str, language: str, only: str, without: str
+    folder: Path, top: str, language: str, only: str, without: str, around: bool = True
 ) -> Iterator[Template]:
-    """The templates of the files in ``folder/top``, in the order of their paths."""
+    """The templates of the files in ``folder/top``, in the order of their paths; ``around``: with
+    what stands around them."""
     root = folder / top if language != "c" else folder
     for path in sorted(root.rglob("*.c" if language == "c" else "*.py")):
         relative = path.relative_to(folder).as_posix()
@@ -58,7 +60,7 @@ def templates_of(
         if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
             continue
         raw = path.read_bytes()
-        yield from _of_c(raw, relative) if language == "c" else _of_python(raw, relative)
+        yield from _of_c(raw, relative) if language == "c" else _of_python(raw, relative, around)
 
 
 def words_in(template: Template) -> list[str]:
@@ -78,12 +80,12 @@ def numbers_in(template: Template) -> list[int]:
     return list(found)
 
 
-def _of_python(raw: bytes, file: str) -> Iterator[Template]:
+def _of_python(raw: bytes, file: str, with_rest: bool) -> Iterator[Template]:
     try:
         sites = sites_of_file(raw, file)
     except Unreadable:
         return
-    around = Around(raw)
+    around = Around(raw if with_rest else b"")
     for site in sites:
         if site.kind in _KINDS or (site.kind == "log" and site.level in _LEVELS):
             said = site.kind in ("log", "warn") and around.goes_on(site.line)
@@ -91,6 +93,7 @@ def _of_python(raw: bytes, file: str) -> Iterator[Template]:
             yield Template(
                 tuple(_pieces(site.parts)), "said" if said else site.kind, site.exception_name,
                 site.module, site.function, guard_of(site, around), setters,
+                around.made(site.function, site.guard),
             )  # fmt: skip
 
 
@@ -111,7 +114,7 @@ def guard_of(site: Site, around: Around) -> str:
     for test in (around.with_values(chain), chain, site.guard):
         text = test.replace("self.", "")
         if text and len(text) <= MAX_GUARD and not text.startswith("except"):
-            return "" if _QUOTED.search(text) else text
+            return "" if any(" " in each for each in _QUOTED.findall(text)) else text
     return ""
 
 

@@ -13,6 +13,10 @@ from .owners import Attribution, Origins
 
 _MAX_CALL = 160
 _BACK = "\\"
+_GIVEN = re.compile(
+    r"(?:\w+\.)*\w*(?:kwargs|config|cfg|args|options)\w*(?:\.(?:pop|get)\(|\[|\.\w+\Z|\Z)"
+)
+"""What the caller has given, under another name."""
 _PASSED_ON = re.compile(r"assert|check\Z|require")
 """Functions that others give their check to."""
 
@@ -43,6 +47,7 @@ class Checks:
         found = of_assertion(shown) or of_condition(guard)
         if found is None:
             return
+        made = site.made if site else ""
         path, line, code = (self._own if here else None) or ("", 0, "")
         where = f"{here.function} in {here.place}" if here else None
         collector.add(
@@ -53,4 +58,15 @@ class Checks:
             owner=owner.owner if owner else None,
             called_at=f"{path.replace(_BACK, '/').rpartition('/')[2]}:{line}" if code else None,
             call=code[:_MAX_CALL] or None, set_by=(site.set_by if site else "") or None,
+            made=made or None, worked_out=_makes(made, found.subject) if found.subject else None,
         )  # fmt: skip
+
+
+def _makes(made: str, subject: str) -> bool:
+    """Whether one of some assignments works out what a test looks at."""
+    name = re.match(r"\w+", subject)
+    for each in made.split("; ") if name and made else ():
+        targets, _, value = re.split(r"( [-+*/|]?= | of |: )", each, maxsplit=1)
+        if name[0] in re.findall(r"\w+", targets):
+            return not _GIVEN.match(value)
+    return False

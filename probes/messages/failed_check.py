@@ -28,6 +28,11 @@ _LITERAL = re.compile(r"\A[\[({]|\A(?:\w+\.)*[A-Z][A-Z0-9_]+\Z")
 _GOES_ON = re.compile(r",(?: [rf]?[\"'(][^\n]{0,300})?\Z")
 """A message that goes on in the next line."""
 _COUNT = re.compile(r"\Alen\(")
+_REFUSED = re.compile(
+    r"(?i)unsupported|forbid|disallow|deprecat|reserved|invalid|conflict|ignore|exclu|not_"
+)
+_LEFT = re.compile(r"(?:\A|[._(])(?:num_)?(?:free|available|remaining|unused|idle)(?:_|\b)")
+"""Names of what is handed out until nothing is left."""
 _GIVEN_TO = re.compile(r"\A(?:kwargs|(?:\w+\.)*\w*(?:config|cfg|args|kwargs))\Z")
 _FILE = re.compile(r"\b(?:exists|isfile|isdir|is_dir|is_file)\(")
 _TYPE = re.compile(r"\A(?:isinstance|issubclass|callable)\(|__class__|\Atype\(")
@@ -44,8 +49,8 @@ _WANTED = {"<": "at least", ">": "at most", "<=": "more than", ">=": "less than"
 
 class FailedCheck(NamedTuple):
     """``condition`` held; ``kind`` of it: multiple, range, count, fixed, excluded, choice, agree,
-    rank, shape, dtype, type, missing, given, off, on, file, state; ``subject`` is what it looks at,
-    ``limit`` what it is compared with ("" where there is none)."""
+    rank, shape, dtype, type, missing, given, off, on, file, state, already, used-up; ``subject`` is
+    what it looks at, ``limit`` what it is compared with ("" where there is none)."""
 
     condition: str
     kind: str
@@ -94,8 +99,15 @@ _Found = tuple[str, str, str]
 
 def _kind(test: ast.expr, held: bool) -> _Found | None:
     """Kind, subject and limit of a test that held, or did not."""
+    found = _plain_kind(test, held)
+    if found and found[0] in ("off", "range", "count", "missing") and _LEFT.search(found[1]):
+        return "used-up", found[1], ""
+    return found
+
+
+def _plain_kind(test: ast.expr, held: bool) -> _Found | None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _kind(test.operand, not held)
+        return _plain_kind(test.operand, not held)
     if isinstance(test, ast.BoolOp):
         return _of_several(test, held)
     if isinstance(test, ast.Compare):
@@ -160,7 +172,9 @@ def _of_comparison(test: ast.Compare, held: bool) -> _Found | None:
             return ("missing", one, other) if op == "not in" else ("given", one, other)
         if op == "not in":
             return "choice", one, other
-        return ("excluded", one, other) if _LITERAL.match(other) else None
+        if _LITERAL.match(other) or _REFUSED.search(other):
+            return "excluded", one, other
+        return "already", one, other
     if _TYPE.search(one):
         return ("type", one, other) if op in ("!=", "is not") else None
     if isinstance(right, ast.Constant) and isinstance(right.value, bool):

@@ -34,13 +34,15 @@ Call = tuple[str, str]
 class KnownSite(NamedTuple):
     """Where a message is given: ``place`` is the function and its module, ``guard`` the test that
     held ("" where several places give it, or none is known), ``set_by`` the methods that set what
-    it looks at; ``packages`` are all that give it; ``goes_on`` where nothing ends the call then."""
+    it looks at, ``made`` how that function makes its variables; ``packages`` are all that give it;
+    ``goes_on`` where nothing ends the call then."""
 
     owner: str
     place: str
     guard: str
     packages: tuple[str, ...]
     set_by: str = ""
+    made: str = ""
     goes_on: bool = False
 
     @property
@@ -107,7 +109,7 @@ class KnownSites:
         return self._at(told_there, call)
 
     def _places_of(self, record: list[Any]) -> list[list[Any]]:
-        return record[9] if len(record) > 9 else [record[5:9]]
+        return record[10] if len(record) > 10 else [record[5:10]]
 
     def _is_at(self, place: list[Any], call: Call) -> bool:
         number, name = place[:2]
@@ -139,18 +141,20 @@ class KnownSites:
         if len(records) > 1 and len({self._head["owners"][each] for each in packages}) > 1:
             return None
         places = {(record[5], record[6]) for record in records}
-        guards = {record[7] for record in records}
-        set_by = {record[8] for record in records}
+        guard, set_by, made = (_one(record[at] for record in records) for at in (7, 8, 9))
         modules = {place[0] for place in places}
         number = modules.pop() if len(modules) == 1 else -1
         module = self._head["modules"][number] if number >= 0 else ""
         function = places.pop()[1] if len(places) == 1 else ""
         place = " of ".join(filter(None, (function, module)))
-        return KnownSite(
-            owner, place, guards.pop() if len(guards) == 1 else "", packages,
-            set_by.pop() if len(set_by) == 1 else "",
-            all(record[3] == _GOING_ON for record in records),
-        )  # fmt: skip
+        goes_on = all(record[3] == _GOING_ON for record in records)
+        return KnownSite(owner, place, guard, packages, set_by, made, goes_on)
+
+
+def _one(values: Iterable[str]) -> str:
+    """What all of them are, or ""."""
+    each = set(values)
+    return each.pop() if len(each) == 1 else ""
 
 
 def _runs_of(record: list[Any]) -> list[int]:

@@ -30,6 +30,41 @@ def shut(boiler, valve):
     if boiler > valve:
         raise ValueError("the boiler is not as the valve wants it")
 """
+AROUND = """
+GRADES = ("fine", "coarse")
+class Mill:
+    def __init__(self, stone):
+        self.stone = stone
+        self.grain = None
+    def fill(self, sack):
+        self.grain = sack
+    def grind(self, grade, log):
+        if self.grain is None:
+            raise ValueError("the mill has not been filled with any grain so far")
+        if self.stone is None:
+            raise ValueError("this mill came without the stone that it turns with")
+        if grade not in GRADES:
+            raise ValueError("mills of this sort cannot produce flour of such grade")
+        sacks = count(self.grain)
+        if sacks > 9:
+            log.warning("more sacks than usual wait here before the mill today")
+        if sacks > 99:
+            log.error("sacks fill the whole yard and nobody gets through any more")
+            raise ValueError("the yard of this mill is too full of unopened sacks")
+    def turn(self, way):
+        if way == "left":
+            return 1
+        if way == "right":
+            return 2
+        raise ValueError("millstones only know two ways around and this is neither")
+    def stop(self, kind):
+        if kind == 1:
+            brake()
+        elif kind == 2 or kind == 3:
+            lift()
+        else:
+            raise ValueError("nobody has ever stopped a mill in that peculiar manner")
+"""
 KERNEL = """
 static int pump_start(struct pump *p)
 {
@@ -68,6 +103,27 @@ def index(tmp_path: Path) -> KnownSites:
     file = tmp_path / "index.txt"
     file.write_text(written(STACK, gathered, common), "utf-8")
     return KnownSites(file)
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> dict[str, Template]:
+    return {each.pieces[0].split()[0]: each for each in _templates(tmp_path, "mill", AROUND)}
+
+
+def test_what_stands_around_a_message(around: dict[str, Template]) -> None:
+    assert around["mills"].guard == "grade not in ('fine', 'coarse')"
+    assert around["millstones"].guard == "way not in ('left', 'right')"
+    assert around["nobody"].guard == "kind not in (1, 2, 3)"
+    assert (around["more"].kind, around["more"].made) == ("said", "sacks = count(grain)")
+    assert around["sacks"].kind == "log"  # an error follows
+    assert around["this"].set_by == ""  # given to the class
+
+
+def test_who_sets_what_a_test_looks_at(tmp_path: Path) -> None:
+    first = next(
+        each for each in _templates(tmp_path, "mill", AROUND) if "filled" in each.pieces[0]
+    )
+    assert (first.guard, first.set_by) == ("grain is None", "fill")
 
 
 def test_a_message_of_several_belongs_to_the_first(index: KnownSites) -> None:
