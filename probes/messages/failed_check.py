@@ -27,6 +27,9 @@ _FOUND_WRONG = re.compile(
 _LITERAL = re.compile(r"\A[\[({]|\A(?:\w+\.)*[A-Z][A-Z0-9_]+\Z")
 _GOES_ON = re.compile(r",(?: [rf]?[\"'(][^\n]{0,300})?\Z")
 """A message that goes on in the next line."""
+_WHOLE = re.compile(r"\Alen\(([\w.\[\]]{1,80})\)\Z")
+_EMPTY = frozenset({("==", "0"), ("<=", "0"), ("<", "1")})
+_NOT_EMPTY = frozenset({("!=", "0"), (">", "0"), (">=", "1")})
 _COUNT = re.compile(r"\Alen\(")
 _REFUSED = re.compile(
     r"(?i)unsupported|forbid|disallow|deprecat|reserved|invalid|conflict|ignore|exclu|not_"
@@ -49,8 +52,8 @@ _WANTED = {"<": "at least", ">": "at most", "<=": "more than", ">=": "less than"
 
 class FailedCheck(NamedTuple):
     """``condition`` held; ``kind`` of it: multiple, range, count, fixed, excluded, choice, agree,
-    rank, shape, dtype, type, missing, given, off, on, file, state, already, used-up; ``subject`` is
-    what it looks at, ``limit`` what it is compared with ("" where there is none)."""
+    rank, shape, dtype, type, missing, given, off, on, file, state, already, not-among, used-up;
+    ``subject`` is what it looks at, ``limit`` what it is compared with ("" where there is none)."""
 
     condition: str
     kind: str
@@ -171,7 +174,7 @@ def _of_comparison(test: ast.Compare, held: bool) -> _Found | None:
         if isinstance(left, ast.Constant) or _GIVEN_TO.match(other):
             return ("missing", one, other) if op == "not in" else ("given", one, other)
         if op == "not in":
-            return "choice", one, other
+            return ("choice" if _LITERAL.match(other) else "not-among"), one, other
         if _LITERAL.match(other) or _REFUSED.search(other):
             return "excluded", one, other
         return "already", one, other
@@ -183,14 +186,23 @@ def _of_comparison(test: ast.Compare, held: bool) -> _Found | None:
     return _of_values(one, op, other, isinstance(right, ast.Constant | ast.UnaryOp))
 
 
+def _is_shape(text: str) -> bool:
+    return bool(_SHAPE.search(text)) and "group" not in text  # a group of processes has a size, too
+
+
 def _of_values(one: str, op: str, other: str, constant: bool) -> _Found:
+    whole = _WHOLE.match(one)
+    if whole and (op, other) in _EMPTY:
+        return "missing", whole[1], ""
+    if whole and (op, other) in _NOT_EMPTY:
+        return "given", whole[1], ""
     if op in ("==", "is"):
         return "excluded", one, other
     if _DTYPE.search(one) or _DTYPE.search(other):
         return "dtype", one, other
     if _RANK.search(one):
         return "rank", one, other
-    if op not in _WANTED and (_SHAPE.search(one) or _SHAPE.search(other)):
+    if op not in _WANTED and any(map(_is_shape, (one, other))):
         return "shape", one, other
     if op in _WANTED and (".keys()" in one or "set(" in one):
         return "choice", one, other
