@@ -58,11 +58,11 @@ class Checks:
             owner=owner.owner if owner else None,
             called_at=f"{path.replace(_BACK, '/').rpartition('/')[2]}:{line}" if code else None,
             call=code[:_MAX_CALL] or None, set_by=(site.set_by if site else "") or None,
-            made=made or None, worked_out=_makes(made, found.subject) if found.subject else None,
+            made=made or None, worked_out=makes(made, found.subject) if found.subject else None,
         )  # fmt: skip
 
 
-def _makes(made: str, subject: str) -> bool:
+def makes(made: str, subject: str) -> bool:
     """Whether one of some assignments works out what a test looks at."""
     name = re.match(r"\w+", subject)
     for each in made.split("; ") if name and made else ():

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from modelmedic.probes.messages.checks_told import makes
 from modelmedic.probes.messages.failed_check import of_assertion, of_condition
 from modelmedic.probes.messages.probe import read_messages
 
@@ -138,3 +139,34 @@ def test_a_message_within_those_of_a_kernel_is_known_by_its_own_words(vocabulary
                  if each.kind == "error_message")  # fmt: skip
     assert "configure_medusa" in str(found.get("said_by"))
     assert not found.get("advice")
+
+
+def test_what_sets_the_tested_attribute_is_told(vocabulary):
+    text = (
+        "ValueError: set_weights() was called when the model was already loaded on neuron. If you "
+        "need to replace your weights, call `replace_weights()` instead."
+    )
+    (found,) = checks(text, vocabulary)
+    assert (found["test"], found["subject"]) == ("on", "loaded_on_neuron")
+    assert found["set_by"] == "to_neuron"
+
+
+@pytest.mark.parametrize(("said", "goes_on"), [
+    ("2025-05-05 12:00:01 WARNING optimum.neuron: Deleting 3 checkpoints to make room for new"
+     " checkpoint.", True),
+    ("2025-05-05 12:00:01 ERROR Neuron: Compilation failed for model.hlo after 3 attempts", None),
+])  # fmt: skip
+def test_whether_the_call_goes_on_is_told_where_it_is_known(said, goes_on, vocabulary):
+    found = next(each for each in read_messages(said, vocabulary).facts
+                 if each.kind == "error_message")  # fmt: skip
+    assert found.get("goes_on") is goes_on
+
+
+@pytest.mark.parametrize(("made", "subject", "worked_out"), [
+    ("b, s, h = x.shape", "s", True), ("k of x.keys(); n = len(x)", "n + 1", True),
+    ("n: int = f()", "n", True), ("variant = kwargs.pop('variant', None)", "variant", False),
+    ("config = model.neuron_config", "config.size", False), ("n = f()", "m", False),
+    ("", "n", False), ("n = f()", "(a, b)", False),
+])  # fmt: skip
+def test_a_result_of_the_function_is_none_of_its_arguments(made, subject, worked_out):
+    assert makes(made, subject) is worked_out
