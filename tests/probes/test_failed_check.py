@@ -152,8 +152,8 @@ def test_what_sets_the_tested_attribute_is_told(vocabulary):
 
 
 @pytest.mark.parametrize(("said", "goes_on"), [
-    ("2025-05-05 12:00:01 WARNING optimum.neuron: Deleting 3 checkpoints to make room for new"
-     " checkpoint.", True),
+    ("2025-05-05 12:00:01 WARNING optimum.neuron: max_topk optimization is disabled: this can"
+        " lead to extremely long compilation times.", True),
     ("2025-05-05 12:00:01 ERROR Neuron: Compilation failed for model.hlo after 3 attempts", None),
 ])  # fmt: skip
 def test_whether_the_call_goes_on_is_told_where_it_is_known(said, goes_on, vocabulary):
