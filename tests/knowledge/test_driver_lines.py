@@ -22,18 +22,25 @@ ORDINARY = (
 )
 # One failure each of a process, a device, the host, the metrics, and none.
 WHOSE = {
-    "neuron:ncdev_mem_copy: src offset+size is too large for mem handle": "driver-request",
+    "neuron:ncdev_mem_copy: src offset+size is too large for mem handle": "driver-bounds",
     "neuron:ncdev_mem_copy_async_wait: dma memcpy wait failed. invalid mem chunk handle": (
         "driver-handle-freed"
     ),
     "neuron:ncdev_mem_copy_async_wait: dma memcpy wait failed: -110": "driver-dma",
     "neuron:ncdev_mem_copy_async_wait: dma memcpy wait failed: -22": "driver-request",
     "neuron:udma_m2m_init_queue: failed to init s2m queue 5, err: -22": "driver-request",
-    "neuron:udma_m2m_init_queue: failed to init s2m queue 5, err: -5": "device-reset-failed",
+    "neuron:udma_m2m_init_queue: failed to init s2m queue 5, err: -5": "driver-request",
     "neuron:udma_m2m_init_queue: failed to init s2m queue 5, err: -12": "driver-host-memory",
     "neuron:neuron_ds_init: nds allocation failure for nd[11]": "driver-host-memory",
     "failed to create the device_mem node under neuron_core3": "driver-metrics-tree",
     "neuron:npe_pod_ctrl: Invalid ultraserver control request value 7": "driver-api-mismatch",
+    "neuron:npe_pod_ctrl: trying to override exiting mode setting 1 with mode setting 4": (
+        "ultraserver-mode-held"
+    ),
+    "received invalid notify delay for sysfs metrics: 5": "driver-setting-refused",
+    "ndmabuf_unmap: Must attach() before unmap()": "driver-stopped",
+    "ndmabuf_map: Must attach() before map()": "driver-registration",
+    "failed to allocate hbm carveout region: ret=-12": "driver-module-option",
 }
 
 
