@@ -11,11 +11,12 @@ _LONGEST = 20_000
 _MOST_SENTENCES = 2
 # A full stop inside a name (`model.eval()`, `1.15`) ends no sentence.
 _ENDS = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)\s|\n|;\s|\s-\s")
-# A sentence behind the first one that begins with what to do: "[...] is not allowed - Use a vector".
+# A sentence behind the first one that begins with what to do: "[...] is not allowed - Use an X".
 _IMPERATIVE = re.compile(
     r"\A(?:[Uu]se (?!of\b)|[Ss]et (?!of\b|up\b|to\b)|[Pp]ass |[Pp]ick |[Cc]hoose |[Rr]educe "
-    r"|[Ii]ncrease |[Dd]ecrease |[Rr]eplace |[Rr]emove |[Ss]pecify |[Pp]rovide |[Aa]void |[Ee]nsure "
-    r"|[Ii]nstall |[Uu]pgrade |[Ee]nable |[Dd]isable |[Rr]ecompile |[Ss]plit |[Tt]ry |[Cc]onsider )"
+    r"|[Ii]ncrease |[Dd]ecrease |[Rr]eplace |[Rr]emove |[Ss]pecify |[Pp]rovide |[Aa]void "
+    r"|[Ee]nsure |[Ii]nstall |[Uu]pgrade |[Ee]nable |[Dd]isable |[Rr]ecompile "
+    r"|[Ss]plit |[Tt]ry |[Cc]onsider )"
     r"\S{1,60} \S"
 )
 _TELLS = re.compile(
@@ -28,7 +29,9 @@ _TELLS = re.compile(
 # What helps those who maintain the software more than those who have the error.
 _ELSEWHERE = re.compile(
     r"\b(?:(?:open|file|create|submit|raise) (?:an? )?(?:new )?(?:\w+ )?(?:issue|ticket|bug|report)"
-    r"|report (?:this|it|the|an?)\b|contact|check the\s(?:\w+\s)?(?:message|log|error|validation)s?\b|please (?:see|refer|visit|read|wait|note|ignore|consult)"
+    r"|report (?:this|it|the|an?)\b|contact"
+    r"|check the\s(?:\w+\s)?(?:message|log|error|validation)s?\b"
+    r"|please (?:see|refer|visit|read|wait|note|ignore|consult)"
     r"|for more (?:information|details))\b",
     re.IGNORECASE,
 )
