@@ -10,7 +10,15 @@ MAX_ADVICE = 300
 _LONGEST = 20_000
 _MOST_SENTENCES = 2
 # A full stop inside a name (`model.eval()`, `1.15`) ends no sentence.
-_ENDS = re.compile(r"(?<=[.!?])\s|\n|;\s|\s-\s")
+_ENDS = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)\s|\n|;\s|\s-\s")
+# A sentence behind the first one that begins with what to do: "[...] is not allowed - Use an X".
+_IMPERATIVE = re.compile(
+    r"\A(?:[Uu]se (?!of\b)|[Ss]et (?!of\b|up\b|to\b)|[Pp]ass |[Pp]ick |[Cc]hoose |[Rr]educe "
+    r"|[Ii]ncrease |[Dd]ecrease |[Rr]eplace |[Rr]emove |[Ss]pecify |[Pp]rovide |[Aa]void "
+    r"|[Ee]nsure |[Ii]nstall |[Uu]pgrade |[Ee]nable |[Dd]isable |[Rr]ecompile "
+    r"|[Ss]plit |[Tt]ry |[Cc]onsider )"
+    r"\S{1,60} \S"
+)
 _TELLS = re.compile(
     r"\b(?:please|try (?:to|with|using|setting|running|passing|adding|again with)"
     r"|make sure|consider (?:using|setting|passing|adding)"
@@ -21,7 +29,9 @@ _TELLS = re.compile(
 # What helps those who maintain the software more than those who have the error.
 _ELSEWHERE = re.compile(
     r"\b(?:(?:open|file|create|submit|raise) (?:an? )?(?:new )?(?:\w+ )?(?:issue|ticket|bug|report)"
-    r"|report (?:this|it|the)|contact|please (?:see|refer|visit|read|wait|note|ignore|consult)"
+    r"|report (?:this|it|the|an?)\b|contact"
+    r"|check the\s(?:\w+\s)?(?:message|log|error|validation)s?\b"
+    r"|please (?:see|refer|visit|read|wait|note|ignore|consult)"
     r"|for more (?:information|details))\b",
     re.IGNORECASE,
 )
@@ -30,11 +40,15 @@ _ELSEWHERE = re.compile(
 def advice_of(text: str) -> str:
     """The sentences of a message that tell its reader what to do; "" where there is none."""
     found: list[str] = []
-    for sentence in _ENDS.split(text[:_LONGEST]):
-        said = sentence.strip(" \t'\"")
-        tells = len(said) <= MAX_ADVICE and _TELLS.search(said) and not _ELSEWHERE.search(said)
-        if tells and said not in found:
+    for number, sentence in enumerate(_ENDS.split(text[:_LONGEST])):
+        said = sentence.strip(" \t'\"").removeprefix("- ")
+        if len(said) <= MAX_ADVICE and said not in found and _tells(said, first=not number):
             found.append(said)
         if len(found) == _MOST_SENTENCES:
             break
     return " ".join(found)[:MAX_ADVICE]
+
+
+def _tells(said: str, *, first: bool) -> bool:
+    told = _TELLS.search(said) or (not first and _IMPERATIVE.search(said))
+    return bool(told) and not _ELSEWHERE.search(said)

@@ -12,6 +12,8 @@ _MAX_VALUE = 160
 _SPEAKS = ("neuronxcc", "neuroncc", "neuronx-cc", "neuron-cc", "tensorizer error", "BIR ", "[NCC_I")
 # Codes with a page of their own say what to change in the model; they are no failure within.
 _EXPLAINED = re.compile(r"\bNCC_E[A-Z]{3}\d{3}\b")
+# A code whose sentence begins on the next line: who pasted it has wrapped it.
+_WRAPPED = re.compile(r"\[NCC_I[A-Z]{3}\d{3}\]\s{0,9}\Z")
 _TICKET = r"(?: - Please open\b.*)?\Z"
 _REASONS = tuple(
     re.compile(pattern)
@@ -78,6 +80,8 @@ def compiler_failure(lines: Sequence[str]) -> CompilerFailure | None:
     number = 0
     for at, whole in enumerate(lines, 1):
         line = whole[:_MAX_LINE]
+        if _WRAPPED.search(line) and at < len(lines):
+            line = f"{line.rstrip()} {lines[at][:_MAX_LINE].strip()}"
         if line.lstrip().startswith(_CODE):
             continue
         before = (stage, reason, operation, frame)

@@ -35,7 +35,7 @@ def is_surrounding(text: str) -> bool:
         return True
     tool = _TOOL.match(text)
     if tool and tool[1] not in known.heard and (tool[2] or tool[1] in known.tools):
-        return True
+        return not any(word in text for word in known.telling)
     return any(form.match(text) for form in (_PROMPT, _JOB, _EXIT, _RULE, _PLACE))
 
 
@@ -64,6 +64,7 @@ class _Table:
         data = data_tables.table(__file__, "epilogues.json")
         self.tools = frozenset(data["tools"])
         self.heard = frozenset(data["heard"])
+        self.telling = tuple(data["telling"])
         self.starts = tuple(data["starts"])
         self.announcements = tuple(data["announcements"])
         self.exits = tuple(data["exits"])
