@@ -40,7 +40,8 @@ class Checks:
             here = None
         shown = here.code if here and not _PASSED_ON.search(here.function) else ""
         guard = site.guard if site else ""
-        if not message.exception or not (guard or shown.startswith("assert ")):
+        raised = message.exception and not message.exception.endswith("Warning")
+        if not raised or not (guard or shown.startswith("assert ")):
             return
         from .failed_check import of_assertion, of_condition  # with the parser of Python
 

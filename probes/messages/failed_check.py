@@ -34,6 +34,17 @@ _COUNT = re.compile(r"\Alen\(")
 _REFUSED = re.compile(
     r"(?i)unsupported|forbid|disallow|deprecat|reserved|invalid|conflict|ignore|exclu|not_"
 )
+_WENT_WELL = re.compile(
+    r"(?:\A|[._])(?:pass(?:ed)?|success(?:ful)?|ok|equal|match(?:es|ed)?|close)\Z"
+)
+"""Names of how a comparison went."""
+_HARDWARE = re.compile(r"(?i)platform(?!_config)|hardware|instance_type|\btarget\b")
+_OF_TYPE = re.compile(
+    r"(?:\A|\.)_?is_(?:\w{0,40}_)?(?:tensors?|lists?|tuples?|dicts?|ints?|floats?|str|module|instance|type|class|sequence)"
+    r"\w{0,40}\("
+)
+_ON_FROM = frozenset({"at most 0", "at most 1", "less than 1", "less than 2"})
+"""Bounds of a number that only says whether something is on."""
 _LEFT = re.compile(r"(?:\A|[._(])(?:num_)?(?:free|available|remaining|unused|idle)(?:_|\b)")
 """Names of what is handed out until nothing is left."""
 _GIVEN_TO = re.compile(r"\A(?:kwargs|(?:\w+\.)*\w*(?:config|cfg|args|kwargs))\Z")
@@ -52,8 +63,9 @@ _WANTED = {"<": "at least", ">": "at most", "<=": "more than", ">=": "less than"
 
 class FailedCheck(NamedTuple):
     """``condition`` held; ``kind`` of it: multiple, range, count, fixed, excluded, choice, agree,
-    rank, shape, dtype, type, missing, given, off, on, file, state, already, not-among, used-up;
-    ``subject`` is what it looks at, ``limit`` what it is compared with ("" where there is none)."""
+    rank, shape, dtype, type, missing, given, off, on, file, state, already, not-among, used-up,
+    hardware; ``subject`` is what it looks at, ``limit`` what it is compared with ("" where there is
+    none)."""
 
     condition: str
     kind: str
@@ -103,6 +115,12 @@ _Found = tuple[str, str, str]
 def _kind(test: ast.expr, held: bool) -> _Found | None:
     """Kind, subject and limit of a test that held, or did not."""
     found = _plain_kind(test, held)
+    if (
+        found
+        and found[0] in ("fixed", "choice", "excluded", "agree")
+        and _HARDWARE.search(found[1])
+    ):
+        return "hardware", found[1], found[2]
     if found and found[0] in ("off", "range", "count", "missing") and _LEFT.search(found[1]):
         return "used-up", found[1], ""
     return found
@@ -128,7 +146,7 @@ def _plain_kind(test: ast.expr, held: bool) -> _Found | None:
 def _of_name(text: str, held: bool) -> _Found | None:
     if held and _FOUND.search(text):
         return "missing", "what the message names", ""
-    if _FOUND_WRONG.search(text):
+    if _FOUND_WRONG.search(text) or _WENT_WELL.search(text):
         return None
     return ("on" if held else "off"), text, ""
 
@@ -138,16 +156,21 @@ def _of_several(test: ast.BoolOp, held: bool) -> _Found | None:
     it is made. Of tests of which one held, nothing is known but what they have in common."""
     found = [_kind(each, held) for each in test.values]
     if isinstance(test.op, ast.And) is held:
-        telling = [each for each in found if each and each[0] not in ("on", "off")]
+        telling = [each for each in found if each and not _is_switch(each)]
         if telling and len({each[:2] for each in telling}) == 1:
             return *telling[0][:2], _joined(each[2] for each in telling)
         known = telling or [each for each in found if each]
-        return known[-1] if known else None
+        off = [each for each in known if each[0] == "off"]
+        return (off if off and not telling else known or [None])[-1]
     kinds = {each[0] if each else "" for each in found}
     if len(kinds) != 1 or None in found:
         return None
     parts = [each for each in found if each]
     return kinds.pop(), _joined(each[1] for each in parts), _joined(each[2] for each in parts)
+
+
+def _is_switch(found: _Found) -> bool:
+    return found[0] in ("on", "off") or (found[0] == "range" and found[2] in _ON_FROM)
 
 
 def _joined(names: Iterable[str]) -> str:
@@ -195,7 +218,7 @@ def _of_values(one: str, op: str, other: str, constant: bool) -> _Found:
     if whole and (op, other) in _EMPTY:
         return "missing", whole[1], ""
     if whole and (op, other) in _NOT_EMPTY:
-        return "given", whole[1], ""
+        return _of_name(whole[1], True) if _FOUND.search(whole[1]) else ("given", whole[1], "")
     if op in ("==", "is"):
         return "excluded", one, other
     if _DTYPE.search(one) or _DTYPE.search(other):
@@ -221,6 +244,8 @@ def _of_call(test: ast.Call, text: str, held: bool) -> _Found | None:
     if _TYPE.match(text):
         limit = _text(test.args[1]) if len(test.args) > 1 else ""
         return None if held else ("type", _text(test.args[0]) if test.args else text, limit)
+    if _OF_TYPE.search(text) and test.args:
+        return None if held else ("type", _text(test.args[0]), text.partition("(")[0])
     if _OF_MANY.search(text) or _OF_TEXT.search(text):
         return None
     return "state", f"{'' if held else 'not '}{text}", ""

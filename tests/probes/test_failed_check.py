@@ -8,6 +8,8 @@ from modelmedic.probes.messages.checks_told import makes
 from modelmedic.probes.messages.failed_check import of_assertion, of_condition
 from modelmedic.probes.messages.probe import read_messages
 
+TOLD = "what the message names"
+
 
 @pytest.mark.parametrize(("condition", "kind", "subject", "limit"), [
     ("dims.H % SIZE != 0", "multiple", "dims.H", "SIZE"),
@@ -39,6 +41,12 @@ from modelmedic.probes.messages.probe import read_messages
     ("len(files) == 0", "missing", "files", ""),
     ("len(self.rest) > 0", "given", "rest", ""),
     ("degree != group.size()", "agree", "degree", "group.size()"),
+    ("dp > 1 and not kernel.on", "off", "kernel.on", ""),
+    ("len(missing) != 0", "missing", TOLD, ""),
+    ("not passed", "", "", ""),
+    ("get_platform() == 'trn1'", "hardware", "get_platform()", "'trn1'"),
+    ("not _is_tensor_list(x)", "type", "x", "_is_tensor_list"),
+    ("a > 1 and b > 1", "range", "b", "at most 1"),
     ("d in (1, 2)", "excluded", "d", "(1, 2)"),
     ("stages != len(parts)", "agree", "stages", "len(parts)"),
     ("not isinstance(x, (list, tuple))", "type", "x", "(list, tuple)"),
