@@ -29,6 +29,11 @@ CASES = [
         "AssertionError: [INTERNAL_ERROR] [NCC_INKI016] Kernel said: H is 100",
         {"reason": "Kernel said: H is 100"},
     ),
+    (
+        "- [x2] error: assertion failed: [INTERNAL_ERROR] [NCC_INKI016]\n"
+        "  Kernel said: H is 100",
+        {"reason": "Kernel said: H is 100"},
+    ),
 ]  # fmt: skip
 
 

@@ -204,6 +204,13 @@ def test_a_path_that_was_shortened_is_that_of_its_package(path, owner, vocabular
         ("Out of cores. You need to set NEURON_RT_NUM_CORES to 1.15 or so. Or not.",
          "You need to set NEURON_RT_NUM_CORES to 1.15 or so."),
         ("It broke. Please open a support ticket at https://example.org.", None),
+        ("Not allowed here. Only a tensor is. - Use a tensor (Nx1) instead, or another target",
+         "Use a tensor (Nx1) instead, or another target"),
+        ("Got 7. Pick a length that divides by 128 (e.g. 512 in place of 500).",
+         "Pick a length that divides by 128 (e.g. 512 in place of 500)."),
+        ("Use of the old name is over", None),
+        ("Expected a == b. (Could this error message be improved? If so, please report an "
+         "enhancement request to PyTorch.)", None),
         ("It broke. Please refer to the documentation.", None),
         ("It broke because 3 is larger than 2", None),
     ],
@@ -211,6 +218,16 @@ def test_a_path_that_was_shortened_is_that_of_its_package(path, owner, vocabular
 def test_a_message_that_says_what_to_do_has_that_sentence_apart(text, advice, vocabulary):
     (fact,) = of_kind(read_messages(f"ValueError: {text}", vocabulary), "error_message")
     assert fact.get("advice") == advice
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["slurmstepd: error: Detected 1 oom_kill event in StepId=7.0.",
+     "bash: neuron-top: command not found"],
+)  # fmt: skip
+def test_a_line_of_a_launcher_that_tells_the_reason_is_a_message(line, vocabulary):
+    facts = of_kind(read_messages(f"$ neuron-top\n{line}", vocabulary), "error_message")
+    assert any(line.partition(": ")[2] in fact.get("text") for fact in facts)
 
 
 def test_lines_of_the_runtime_daemon_are_messages_and_no_surroundings(vocabulary):
