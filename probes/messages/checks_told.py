@@ -39,7 +39,7 @@ class Checks:
         if here and (here.cut or here.line != message.line):
             here = None
         shown = here.code if here and not _PASSED_ON.search(here.function) else ""
-        guard = site.guard if site else ""
+        guard = site.guard if site and "assert" not in site.place.partition(" ")[0] else ""
         raised = message.exception and not message.exception.endswith("Warning")
         if not raised or not (guard or shown.startswith("assert ")):
             return
