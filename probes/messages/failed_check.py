@@ -34,6 +34,7 @@ _COUNT = re.compile(r"\Alen\(")
 _REFUSED = re.compile(
     r"(?i)unsupported|forbid|disallow|deprecat|reserved|invalid|conflict|ignore|exclu|not_"
 )
+_LOOKED_UP = re.compile(r"(?:\A|\.)(?:get|getattr)\(")
 _WENT_WELL = re.compile(
     r"(?:\A|[._])(?:pass(?:ed)?|success(?:ful)?|ok|equal|match(?:es|ed)?|close)\Z"
 )
@@ -159,9 +160,10 @@ def _of_several(test: ast.BoolOp, held: bool) -> _Found | None:
         telling = [each for each in found if each and not _is_switch(each)]
         if telling and len({each[:2] for each in telling}) == 1:
             return *telling[0][:2], _joined(each[2] for each in telling)
-        known = telling or [each for each in found if each]
-        off = [each for each in known if each[0] == "off"]
-        return (off if off and not telling else known or [None])[-1]
+        if telling or None in found:
+            return telling[-1] if telling else None
+        off = [each for each in found if each and each[0] == "off"]
+        return (off or found)[-1]
     kinds = {each[0] if each else "" for each in found}
     if len(kinds) != 1 or None in found:
         return None
@@ -170,7 +172,7 @@ def _of_several(test: ast.BoolOp, held: bool) -> _Found | None:
 
 
 def _is_switch(found: _Found) -> bool:
-    return found[0] in ("on", "off") or (found[0] == "range" and found[2] in _ON_FROM)
+    return found[0] in ("on", "off", "given") or (found[0] == "range" and found[2] in _ON_FROM)
 
 
 def _joined(names: Iterable[str]) -> str:
@@ -240,7 +242,12 @@ def _of_call(test: ast.Call, text: str, held: bool) -> _Found | None:
     if _FILE.search(text):
         return None if held else ("file", text, "")
     if text.startswith("hasattr(") and len(test.args) == 2:
-        return None if held else ("missing", _text(test.args[1]), _text(test.args[0]))
+        name, owner = _text(test.args[1]), _text(test.args[0])
+        if held:
+            return None
+        return (
+            ("not-among", name, "its attributes") if owner == "self" else ("missing", name, owner)
+        )
     if _TYPE.match(text):
         limit = _text(test.args[1]) if len(test.args) > 1 else ""
         return None if held else ("type", _text(test.args[0]) if test.args else text, limit)
@@ -248,7 +255,7 @@ def _of_call(test: ast.Call, text: str, held: bool) -> _Found | None:
         return None if held else ("type", _text(test.args[0]), text.partition("(")[0])
     if _OF_MANY.search(text) or _OF_TEXT.search(text):
         return None
-    return "state", f"{'' if held else 'not '}{text}", ""
+    return _of_name(text, held) if held or _LOOKED_UP.search(text) else ("state", text, "")
 
 
 def _written(test: ast.expr, held: bool) -> str:

@@ -52,7 +52,12 @@ TOLD = "what the message names"
     ("not isinstance(x, (list, tuple))", "type", "x", "(list, tuple)"),
     ("not self.fused", "off", "fused", ""), ("a or b", "on", "a or b", ""),
     ("flag is True", "on", "flag", ""), ("not os.path.isdir(p)", "file", "os.path.isdir(p)", ""),
-    ("is_initialized()", "state", "is_initialized()", ""),
+    ("is_initialized()", "on", "is_initialized()", ""),
+    ("not is_initialized()", "state", "is_initialized()", ""),
+    ("cfg.get('fused', False)", "on", "cfg.get('fused', False)", ""),
+    ("top is not None and (top < 0 or not top)", "", "", ""),
+    ("size > limit and every is not None", "range", "size", "at most limit"),
+    ("not hasattr(self, key)", "not-among", "key", "its attributes"),
     ("not x.startswith('a')", "", "", ""), ("a > 1 or not b", "", "", ""),
 ])  # fmt: skip
 def test_what_a_condition_is_about(condition, kind, subject, limit):
