@@ -15,7 +15,10 @@ from .events import table
 # Of several reasons the first counts. The order is that of the budgets in :mod:`.tally`.
 EVENT, LEVEL, WORD = range(3)
 TRACEBACK = b"Traceback (most recent call last"
-_LEVELS = r"\b(?:WARNING|WARN|ERROR|ERR|SEVERE|FATAL|CRITICAL)\b|(?m:^)[WEF]\d{4} \d\d:"
+_LEVELS = (
+    r"\b(?:WARNING|WARN|ERROR|ERR|SEVERE|FATAL|CRITICAL)\b|(?m:^)[WEF]\d{4} \d\d:"
+    r"|[\[ ][WEF] [\w./-]{1,200}\.py:\d{1,9}\] "
+)
 # Class names that no signal word is part of, alone or before a message.
 _NAMES = (
     r"(?m:^)[\w.]*(?:Error|Exception|Warning|Interrupt|Exit|Timeout|Cancelled|Expired|Failure|Fault"

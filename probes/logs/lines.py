@@ -40,6 +40,8 @@ _FORMATS = tuple(
         rf"{_STAMP} ?[+-]\d{{4}}\] \[\d{{1,9}}\] \[(?P<level>{_LEVEL})\] ",
         # [2026-01-02 03:04:05,678: WARNING/MainProcess] text
         rf"{_STAMP}: (?P<level>{_LEVEL})/[\w-]{{1,100}}\] ",
+        # [2026-01-02 03:04:05.678: W neuronx_distributed/trace/trace.py:12] text
+        rf"(?:{_STAMP}: |\[)(?P<level>[IWEF]) (?P<path>\w[\w./-]{{0,200}})\.py:\d+\] ",
         # 2026-01-02 03:04:05,678 - tinker.lib.x - WARNING - text, and relatives of it
         rf"{_STAMP}[ \t|:,-]{{0,9}}(?:\d[\d:]{{0,20}} +)?"
         rf"(?:\[?(?P<logger>[A-Za-z_][\w./-]*)\]?[ \t|:-]{{1,9}})?"
@@ -88,7 +90,8 @@ def log_head(text: str, *, inner: bool = False) -> LogHead | None:
             second = log_head(rest, inner=True) if rest[:1].isdigit() and not inner else None
             if second and second.level:
                 return second
-            return _with_logger(level, named.get("logger") or "", rest)
+            of_path = (named.get("path") or "").replace("/", ".")
+            return _with_logger(level, named.get("logger") or of_path, rest)
     return None
 
 

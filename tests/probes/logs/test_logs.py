@@ -223,6 +223,15 @@ def test_json_lines(read):
     assert of_kind(outcome, "http_response") == [{"status": 503, "count": 3}]
 
 
+@pytest.mark.parametrize("stamp", ["2025-05-05 12:00:01.123: ", ""])
+def test_a_head_with_one_letter_and_a_path(stamp, read):
+    outcome = read(f"[{stamp}W neuronx_distributed/trace/trace.py:12] it takes the slow way\n")
+    (fact,) = of_kind(outcome, "error_message")
+    assert (fact["level"], fact["logger"]) == ("WARNING", "neuronx_distributed.trace.trace")
+    assert fact["text"] == "it takes the slow way"
+    assert fact["owner"] == "neuronx_distributed"
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "   \n"])
 def test_an_empty_log(text, read):
     outcome = read(text)
