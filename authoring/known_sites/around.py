@@ -41,7 +41,10 @@ def chained(guards: Sequence[str]) -> str:
         values = ["...", *values] if len(guards) >= MAX_GUARDS else values
     if len(values) == asked:
         return guards[0]
-    return f"{subject} not in ({', '.join(dict.fromkeys(values))})"
+    several = ", ".join(dict.fromkeys(values))
+    if subject.startswith("isinstance("):
+        return f"not {subject[:-1]}, ({several}))"
+    return f"{subject} not in ({several})"
 
 
 class Around:
@@ -242,13 +245,23 @@ def _expression(text: str) -> ast.expr | None:
 def _refused(test: ast.expr | None) -> _Refused | None:
     """What a test that held says something is not: its subject and the values."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _one_of(test.operand)
+        return _of_type(test.operand) or _one_of(test.operand)
     if not isinstance(test, ast.Compare) or len(test.ops) > 1:
         return None
     subject, other = ast.unparse(test.left), test.comparators[0]
     if isinstance(test.ops[0], ast.NotEq | ast.IsNot) and not _is_nothing(other):
         return subject, [ast.unparse(other)]
     return (subject, _listed(other)) if isinstance(test.ops[0], ast.NotIn) else None
+
+
+def _of_type(test: ast.expr) -> _Refused | None:
+    if not isinstance(test, ast.Call) or ast.unparse(test.func) != "isinstance":
+        return None
+    wanted = test.args[1] if len(test.args) == 2 else None
+    if wanted is None:
+        return None
+    types = wanted.elts if isinstance(wanted, ast.Tuple) else [wanted]
+    return f"isinstance({ast.unparse(test.args[0])})", [ast.unparse(each) for each in types]
 
 
 def _one_of(test: ast.expr) -> _Refused | None:

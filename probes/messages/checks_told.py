@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..outcome import Collector
 from .failing_line import FailingLine
@@ -11,12 +12,16 @@ from .known_sites import KnownSite
 from .message import Message
 from .owners import Attribution, Origins
 
+if TYPE_CHECKING:
+    from .failed_check import FailedCheck
+
 _MAX_CALL = 160
 _BACK = "\\"
 _GIVEN = re.compile(
     r"(?:\w+\.)*\w*(?:kwargs|config|cfg|args|options)\w*(?:\.(?:pop|get)\(|\[|\.\w+\Z|\Z)"
 )
 """What the caller has given, under another name."""
+_REST = re.compile(r"(\w+) = ([\w.\[\]]+) % ([\w.\[\]]+)\Z")
 _PASSED_ON = re.compile(r"assert|check\Z|require")
 """Functions that others give their check to."""
 
@@ -49,6 +54,7 @@ class Checks:
         if found is None:
             return
         made = site.made if site else ""
+        found = _of_rest(found, made)
         path, line, code = (self._own if here else None) or ("", 0, "")
         where = f"{here.function} in {here.place}" if here else None
         collector.add(
@@ -61,6 +67,14 @@ class Checks:
             call=code[:_MAX_CALL] or None, set_by=(site.set_by if site else "") or None,
             made=made or None, worked_out=makes(made, found.subject) if found.subject else None,
         )  # fmt: skip
+
+
+def _of_rest(found: FailedCheck, made: str) -> FailedCheck:
+    """A test of what a division leaves is one of the two that are divided."""
+    rest = _REST.match(made)
+    if rest is None or found.subject != rest[1]:
+        return found
+    return found._replace(kind="multiple", subject=rest[2], limit=rest[3])
 
 
 def makes(made: str, subject: str) -> bool:

@@ -21,7 +21,7 @@ _RANK = re.compile(
 _CONSTANT = re.compile(r"\A(?:\w+\.)*[A-Z][A-Z0-9_]+\Z")
 _FOUND = re.compile(r"(?:\A|[._])(?:missing|absent)(?:_|\Z)")
 _FOUND_WRONG = re.compile(
-    r"(?:\A|[._])(?:invalid|unexpected|unknown|duplicates?|extra|errors?|bad|wrong)(?:_|\Z)"
+    r"(?:\A|[._])(?:invalid|unexpected|unknown|duplicates?|extra|errors?|failures?|bad|wrong)(?:_|\Z)"
 )
 """Names of lists of what was found."""
 _LITERAL = re.compile(r"\A[\[({]|\A(?:\w+\.)*[A-Z][A-Z0-9_]+\Z")
@@ -34,6 +34,10 @@ _COUNT = re.compile(r"\Alen\(")
 _REFUSED = re.compile(
     r"(?i)unsupported|forbid|disallow|deprecat|reserved|invalid|conflict|ignore|exclu|not_"
 )
+_ABLE = re.compile(
+    r"(?:\A|[._])(?:supports?|supported|can|able|allows?|capable|compatible)(?:_|\Z)"
+)
+"""Names of what a model, kernel or release can do."""
 _LOOKED_UP = re.compile(r"(?:\A|\.)(?:get|getattr)\(")
 _WENT_WELL = re.compile(
     r"(?:\A|[._])(?:pass(?:ed)?|success(?:ful)?|ok|equal|match(?:es|ed)?|close)\Z"
@@ -59,14 +63,15 @@ _OPS = {
     ast.IsNot: ("is not", "is"), ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"),
 }  # fmt: skip
 """How a comparison is written, and its opposite."""
+_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 _WANTED = {"<": "at least", ">": "at most", "<=": "more than", ">=": "less than"}
 
 
 class FailedCheck(NamedTuple):
     """``condition`` held; ``kind`` of it: multiple, range, count, fixed, excluded, choice, agree,
     rank, shape, dtype, type, missing, given, off, on, file, state, already, not-among, used-up,
-    hardware; ``subject`` is what it looks at, ``limit`` what it is compared with ("" where there is
-    none)."""
+    hardware, unable; ``subject`` is what it looks at, ``limit`` what it is compared with ("" where
+    there is none)."""
 
     condition: str
     kind: str
@@ -149,6 +154,8 @@ def _of_name(text: str, held: bool) -> _Found | None:
         return "missing", "what the message names", ""
     if _FOUND_WRONG.search(text) or _WENT_WELL.search(text):
         return None
+    if not held and _ABLE.search(text):
+        return "unable", text, ""
     return ("on" if held else "off"), text, ""
 
 
@@ -168,15 +175,17 @@ def _of_several(test: ast.BoolOp, held: bool) -> _Found | None:
     if len(kinds) != 1 or None in found:
         return None
     parts = [each for each in found if each]
-    return kinds.pop(), _joined(each[1] for each in parts), _joined(each[2] for each in parts)
+    kind = kinds.pop()
+    limits = " and " if kind == "range" else " or "
+    return kind, _joined(each[1] for each in parts), _joined((each[2] for each in parts), limits)
 
 
 def _is_switch(found: _Found) -> bool:
     return found[0] in ("on", "off", "given") or (found[0] == "range" and found[2] in _ON_FROM)
 
 
-def _joined(names: Iterable[str]) -> str:
-    return " or ".join(filter(None, dict.fromkeys(names)))[:_MAX_NAME]
+def _joined(names: Iterable[str], between: str = " or ") -> str:
+    return between.join(filter(None, dict.fromkeys(names)))[:_MAX_NAME]
 
 
 def _of_chain(test: ast.Compare, held: bool) -> _Found | None:
@@ -190,14 +199,18 @@ def _of_chain(test: ast.Compare, held: bool) -> _Found | None:
 def _of_comparison(test: ast.Compare, held: bool) -> _Found | None:
     left, right = test.left, test.comparators[0]
     op = _OPS[type(test.ops[0])][not held]
+    if isinstance(left, ast.Constant) and op in _MIRRORED:
+        left, right, op = right, left, _MIRRORED[op]
     one, other = _text(left), _text(right)
+    if one == other:  # of two objects; their names are not told
+        return None
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod):
         return ("multiple", _text(left.left), _text(left.right)) if op in ("!=", ">") else None
     if isinstance(right, ast.Constant) and right.value is None:
         return ("missing" if op in ("is", "==") else "given"), one, ""
     if op in ("in", "not in"):
         if isinstance(left, ast.Constant) or _GIVEN_TO.match(other):
-            return ("missing", one, other) if op == "not in" else ("given", one, other)
+            return ("missing", one, other) if op == "not in" else ("given", one, "")
         if op == "not in":
             return ("choice" if _LITERAL.match(other) else "not-among"), one, other
         if _LITERAL.match(other) or _REFUSED.search(other):
@@ -233,7 +246,7 @@ def _of_values(one: str, op: str, other: str, constant: bool) -> _Found:
         return "choice", one, other
     if op in _WANTED:
         return "range", one, f"{_WANTED[op]} {other}"
-    if _COUNT.match(one):
+    if _COUNT.match(one) and constant:
         return "count", one, other
     return ("fixed" if constant else "agree"), one, other
 
@@ -255,7 +268,11 @@ def _of_call(test: ast.Call, text: str, held: bool) -> _Found | None:
         return None if held else ("type", _text(test.args[0]), text.partition("(")[0])
     if _OF_MANY.search(text) or _OF_TEXT.search(text):
         return None
-    return _of_name(text, held) if held or _LOOKED_UP.search(text) else ("state", text, "")
+    return _of_name(text, held) if held or _LOOKED_UP.search(text) else _of_call_before(text)
+
+
+def _of_call_before(text: str) -> _Found:
+    return ("unable" if _ABLE.search(text.partition("(")[0]) else "state"), text, ""
 
 
 def _written(test: ast.expr, held: bool) -> str:
