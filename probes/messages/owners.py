@@ -286,19 +286,16 @@ class Origins:
         return Attribution(owner, False, f"{said} {words.strip()!r}")
 
 
-def owner_values(found: Attribution | None, site: KnownSite | None = None) -> dict[str, str | bool]:
+def owner_values(found: Attribution | None, site: KnownSite | None = None) -> dict[str, str]:
     """The attributes of an ``error_message`` that say whose it is, and where it is given; none
     where nobody knows."""
     if found is None:
         return {}
     sure = "certain" if found.sure else "likely"
     held = f"; it is said where {site.guard}" if site and site.guard else ""
-    values: dict[str, str | bool] = {
-        "owner": found.owner, "owner_confidence": sure, "owner_evidence": found.evidence + held,
-    }  # fmt: skip
-    told: dict[str, str | bool] = {}
-    if site:
-        told = {"said_by": site.place, "guard": site.guard, "goes_on": site.goes_on}
+    values = {"owner": found.owner, "owner_confidence": sure,
+              "owner_evidence": found.evidence + held}  # fmt: skip
+    told = {"said_by": site.place, "guard": site.guard} if site else {}
     return values | {name: value for name, value in told.items() if value}
 
 

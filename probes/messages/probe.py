@@ -153,6 +153,7 @@ def _add_errors(
             source=message.source, chain=message.chain or None, logger=message.logger or None,
             level=message.level or None, file=message.file or None, line=message.line or None,
             count=count, advice=advice_of(unwrapped(message.text)) or None,
+            goes_on=message.exception.endswith("Warning") or (site and site.goes_on) or None,
             **owner_values(owner, site),
         )  # fmt: skip
         checks.add(collector, message, owner, site, place)
