@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 _MAX_CALL = 160
 _BACK = "\\"
-_GIVEN = re.compile(
-    r"(?:\w+\.)*\w*(?:kwargs|config|cfg|args|options)\w*(?:\.(?:pop|get)\(|\[|\.\w+\Z|\Z)"
-)
-"""What the caller has given, under another name."""
+_SETTINGS = re.compile(r"kwargs|config|cfg|args|options")
 _REST = re.compile(r"(\w+) = ([\w.\[\]]+) % ([\w.\[\]]+)\Z")
 _PASSED_ON = re.compile(r"assert|check\Z|require")
 """Functions that others give their check to."""
@@ -83,5 +80,17 @@ def makes(made: str, subject: str) -> bool:
     for each in made.split("; ") if name and made else ():
         targets, _, value = re.split(r"( [-+*/|]?= | of |: )", each, maxsplit=1)
         if name[0] in re.findall(r"\w+", targets):
-            return not _GIVEN.match(value)
+            return not _is_given(value)
     return False
+
+
+def _is_given(value: str) -> bool:
+    """Whether a value is only what the caller gave, out of arguments or a configuration."""
+    match = re.match(r"([\w.]+)([(\[]?)", value)
+    *before, last = match[1].split(".") if match else [""]
+    if match and match[2] == "(" and last not in ("get", "pop"):
+        return False
+    if match and not match[2] and match.end() < len(value):
+        return False
+    named = [*before[-1:], "" if match and match[2] == "(" else last]
+    return any(map(_SETTINGS.search, named))
