@@ -77,7 +77,9 @@ def _of_rest(found: FailedCheck, made: str) -> FailedCheck:
 def makes(made: str, subject: str) -> bool:
     """Whether one of some assignments works out what a test looks at."""
     name = re.match(r"\w+", subject)
-    for each in made.split("; ") if name and made else ():
+    if name is None or not made:
+        return False
+    for each in made.split("; "):
         targets, _, value = re.split(r"( [-+*/|]?= | of |: )", each, maxsplit=1)
         if name[0] in re.findall(r"\w+", targets):
             return not _is_given(value)
@@ -87,10 +89,9 @@ def makes(made: str, subject: str) -> bool:
 def _is_given(value: str) -> bool:
     """Whether a value is only what the caller gave, out of arguments or a configuration."""
     match = re.match(r"([\w.]+)([(\[]?)", value)
-    *before, last = match[1].split(".") if match else [""]
-    if match and match[2] == "(" and last not in ("get", "pop"):
+    if match is None or (not match[2] and match.end() < len(value)):
         return False
-    if match and not match[2] and match.end() < len(value):
-        return False
-    named = [*before[-1:], "" if match and match[2] == "(" else last]
-    return any(map(_SETTINGS.search, named))
+    *before, last = match[1].split(".")
+    if match[2] == "(":
+        return last in ("get", "pop") and any(map(_SETTINGS.search, before[-1:]))
+    return any(map(_SETTINGS.search, (*before[-1:], last)))

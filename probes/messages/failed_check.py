@@ -19,6 +19,7 @@ _RANK = re.compile(
     r"\Alen\([\w.\[\]]{1,80}(?:\.shape|\.size\(\)|\.sizes|_shape|\bshape)\)\Z|\.ndim\Z|\.dim\(\)\Z"
 )
 _CONSTANT = re.compile(r"\A(?:\w+\.)*[A-Z][A-Z0-9_]+\Z")
+_LISTED = "what the message names"
 _FOUND = re.compile(r"(?:\A|[._])(?:missing|absent)(?:_|\Z)")
 _FOUND_WRONG = re.compile(
     r"(?:\A|[._])(?:invalid|unexpected|unknown|duplicates?|extra|errors?|failures?|bad|wrong)(?:_|\Z)"
@@ -151,7 +152,7 @@ def _plain_kind(test: ast.expr, held: bool) -> _Found | None:
 
 def _of_name(text: str, held: bool) -> _Found | None:
     if held and _FOUND.search(text):
-        return "missing", "what the message names", ""
+        return "missing", _LISTED, ""
     if _FOUND_WRONG.search(text) or _WENT_WELL.search(text):
         return None
     if not held and _ABLE.search(text):
@@ -169,8 +170,9 @@ def _of_several(test: ast.BoolOp, held: bool) -> _Found | None:
             return *telling[0][:2], _joined(each[2] for each in telling)
         if telling or None in found:
             return telling[-1] if telling else None
-        off = [each for each in found if each and each[0] == "off"]
-        return (off or found)[-1]
+        switches = [each for each in found if each]
+        off = [each for each in switches if each[0] == "off"]
+        return (off or switches)[-1]
     kinds = {each[0] if each else "" for each in found}
     if len(kinds) != 1 or None in found:
         return None
@@ -233,7 +235,8 @@ def _of_values(one: str, op: str, other: str, constant: bool) -> _Found:
     if whole and (op, other) in _EMPTY:
         return "missing", whole[1], ""
     if whole and (op, other) in _NOT_EMPTY:
-        return _of_name(whole[1], True) if _FOUND.search(whole[1]) else ("given", whole[1], "")
+        listed = _FOUND.search(whole[1])
+        return ("missing", _LISTED, "") if listed else ("given", whole[1], "")
     if op in ("==", "is"):
         return "excluded", one, other
     if _DTYPE.search(one) or _DTYPE.search(other):
