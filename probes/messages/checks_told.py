@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MAX_CALL = 160
 _BACK = "\\"
+_ASSIGNED = re.compile(r" \S{0,2}= | of |: ")
 _SETTINGS = re.compile(r"kwargs|config|cfg|args|options")
 _REST = re.compile(r"(\w+) = ([\w.\[\]]+) % ([\w.\[\]]+)\Z")
 _PASSED_ON = re.compile(r"assert|check\Z|require")
@@ -80,9 +81,9 @@ def makes(made: str, subject: str) -> bool:
     if name is None or not made:
         return False
     for each in made.split("; "):
-        targets, _, value = re.split(r"( [-+*/|]?= | of |: )", each, maxsplit=1)
-        if name[0] in re.findall(r"\w+", targets):
-            return not _is_given(value)
+        made_of = _ASSIGNED.search(each)
+        if made_of and name[0] in re.findall(r"\w+", each[: made_of.start()]):
+            return not _is_given(each[made_of.end() :])
     return False
 
 

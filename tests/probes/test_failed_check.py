@@ -183,7 +183,8 @@ def test_whether_the_call_goes_on_is_told_where_it_is_known(said, goes_on, vocab
     ("b, s, h = x.shape", "s", True), ("k of x.keys(); n = len(x)", "n + 1", True),
     ("n: int = f()", "n", True), ("variant = kwargs.pop('variant', None)", "variant", False),
     ("config = model.neuron_config", "config.size", False), ("n = f()", "m", False),
-    ("", "n", False), ("n = f()", "(a, b)", False),
+    ("", "n", False), ("n = f()", "(a, b)", False), ("(n := f())", "n", True),
+    ("n //= 2", "n", True), ("what; is this", "what", False),
 ])  # fmt: skip
 def test_a_result_of_the_function_is_none_of_its_arguments(made, subject, worked_out):
     assert makes(made, subject) is worked_out
