@@ -58,7 +58,7 @@ def band_problems(subject):
 CaseRunner.case = held_case
 lint.CHECKS = (checks[0], band_problems, checks[2])
 """
-# The second anchor, fault or file is held.
+# An anchor, fault or file is held: the second, or the first of two.
 OTHERS = """
 import modelmedic.authoring.drift as drift
 import modelmedic.interfaces.cli.kb.mutate as mutate
@@ -67,12 +67,19 @@ count = []
 def held(work):
     def run(*given, **options):
         count.append(1)
-        if len(count) == 2:
+        if len(count) == HELD:
             wait()
         return work(*given, **options)
     return run
 drift.look_for, mutate._try = held(drift.look_for), held(mutate._try)
 building.read_sites = held(building.read_sites)
+"""
+# Faults are counted over all of the knowledge before the first is tried.
+ON_SMALL = """
+HELD = 1
+from modelmedic.engine.compiler.store import knowledge_base
+knowledge_base.SHIPPED_KNOWLEDGE = {folder!r}
+knowledge_base.SHIPPED_FOLDERS = ({folder!r}, *knowledge_base.SHIPPED_FOLDERS[1:])
 """
 IGNORING = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 MAIN = "\nfrom modelmedic.interfaces.cli.main import main; main()"
@@ -311,15 +318,16 @@ def test_ctrl_c_in_kb_lint(held: Start, gate: Gate) -> None:
     ("source index shapes --site .", "source of shapes", "the source of shapes was not read"),
 ], ids=lambda value: value.split()[1] if " " in value else "")  # fmt: skip
 def test_ctrl_c_in_what_takes_long(
-    held: Start, gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str,
-    shown: str, said: str,
+    held: Start, gate: Gate, tmp_path: Path, small_knowledge: Path,
+    monkeypatch: pytest.MonkeyPatch, command: str, shown: str, said: str,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b", "c"):
         (tmp_path / "shapes").mkdir(exist_ok=True)
         (tmp_path / "shapes" / f"{name}.py").write_text("raise ValueError('no shape')\n")
     (tmp_path / "shapes" / "__init__.py").touch()
-    term = held(OTHERS, *command.split())
+    small = ON_SMALL.format(folder=str(small_knowledge)) if "mutate" in command else "HELD = 2\n"
+    term = held(small + OTHERS, *command.split())
     term.wait_for(lambda: gate.is_reached, "for the gate")
     term.wait(shown)
     term.send("\x03")
