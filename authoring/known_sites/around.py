@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...probes.source.guards import MAX_GUARDS
+from ...probes.source.reading import Unreadable, parse
+from ...probes.source.speech import dotted_name
 
 _OWN = re.compile(r"(?:not )?self\.(\w+)(?: (?:is|is not|==|!=) (?:None|True|False))?\Z")
 MAX_VALUE = 80
@@ -57,8 +59,8 @@ class Around:
         self._functions: dict[str, _Function] = {}
         self._made: dict[str, dict[str, str]] = {}
         try:
-            tree = ast.parse(raw)
-        except (SyntaxError, ValueError, RecursionError):
+            tree = parse(raw)[0]
+        except Unreadable:
             return
         self._constants = dict(_constants(tree.body))
         self._functions = dict(_functions(tree.body, ""))
@@ -191,9 +193,7 @@ def _ends(statement: ast.stmt) -> bool:
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call):
         return False
-    called = call.func
-    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-    return name in _ENDING
+    return dotted_name(call.func).rpartition(".")[2] in _ENDING
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -232,7 +232,7 @@ def _assigned(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _is_nothing(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value in (None, False)
+    return isinstance(value, ast.Constant) and (value.value is None or value.value is False)
 
 
 def _expression(text: str) -> ast.expr | None:

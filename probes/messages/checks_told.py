@@ -70,7 +70,7 @@ class Checks:
 def _of_rest(found: FailedCheck, made: str) -> FailedCheck:
     """A test of what a division leaves is one of the two that are divided."""
     rest = _REST.match(made)
-    if rest is None or found.subject != rest[1]:
+    if rest is None or found.subject != rest[1] or found.kind == "multiple":
         return found
     return found._replace(kind="multiple", subject=rest[2], limit=rest[3])
 

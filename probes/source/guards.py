@@ -36,8 +36,8 @@ def exits(statement: ast.stmt, guard: Guard | None) -> Guard | None:
         return guard
     if isinstance(statement.body[-1], ast.Return | ast.Continue | ast.Break):
         outer = guard
-        if guard is not None and guard.early and not _alike(guard.node, statement.test):
-            outer = guard.outer
+        while outer is not None and outer.early and not _alike(outer.node, statement.test):
+            outer = outer.outer
         return Guard(statement.test, "not", outer, early=True)
     return guard
 

@@ -51,12 +51,24 @@ class Mill:
         if sacks > 99:
             log.error("sacks fill the whole yard and nobody gets through any more")
             raise ValueError("the yard of this mill is too full of unopened sacks")
-    def turn(self, way):
+    def turn(self, way, speed):
+        if speed == 1:
+            return 0
+        if way == 0:
+            return 0
         if way == "left":
             return 1
         if way == "right":
             return 2
         raise ValueError("millstones only know two ways around and this is neither")
+    def lift(self, height, rope):
+        if height == 1:
+            return 1
+        if height == 2:
+            return 2
+        if rope == 3:
+            return 3
+        raise ValueError("lifted are sacks by no rope of this kind in our mill")
     def stop(self, kind):
         if kind == 1:
             brake()
@@ -112,7 +124,8 @@ def around(tmp_path: Path) -> dict[str, Template]:
 
 def test_what_stands_around_a_message(around: dict[str, Template]) -> None:
     assert around["mills"].guard == "grade not in ('fine', 'coarse')"
-    assert around["millstones"].guard == "way not in ('left', 'right')"
+    assert around["millstones"].guard == "way not in (0, 'left', 'right')"
+    assert around["lifted"].guard == "rope != 3"
     assert around["nobody"].guard == "kind not in (1, 2, 3)"
     assert (around["more"].kind, around["more"].made) == ("said", "sacks = count(grain)")
     assert around["sacks"].kind == "log"  # an error follows

@@ -188,3 +188,13 @@ def test_whether_the_call_goes_on_is_told_where_it_is_known(said, goes_on, vocab
 ])  # fmt: skip
 def test_a_result_of_the_function_is_none_of_its_arguments(made, subject, worked_out):
     assert makes(made, subject) is worked_out
+
+
+def test_what_a_division_leaves_is_told_as_a_multiple(vocabulary):
+    text = (
+        "AssertionError: H1 must be evenly divisible by num_shards, got H=3072, H1=24, "
+        "num_shards=5, H1 % num_shards = 4"
+    )
+    (found,) = checks(text, vocabulary)
+    assert (found["test"], found["subject"], found["limit"]) == ("multiple", "H1", "num_shards")
+    assert found["condition"] == "H1_remainder != 0"
