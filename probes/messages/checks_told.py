@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _MAX_CALL = 160
 _BACK = "\\"
 _ASSIGNED = re.compile(r" \S{0,2}= | of |: ")
+_GIVEN = re.compile(r"not \w+\Z")
 _SETTINGS = re.compile(r"kwargs|config|cfg|args|options")
 _REST = re.compile(r"(\w+) = ([\w.\[\]]+) % ([\w.\[\]]+)\Z")
 _PASSED_ON = re.compile(r"assert|check\Z|require")
@@ -42,7 +43,7 @@ class Checks:
         if here and (here.cut or here.line != message.line):
             here = None
         shown = here.code if here and not _PASSED_ON.search(here.function) else ""
-        guard = site.guard if site and "assert" not in site.place.partition(" ")[0] else ""
+        guard = "" if site is None or _is_passed_on(site) else site.guard
         raised = message.exception and not message.exception.endswith("Warning")
         if not raised or not (guard or shown.startswith("assert ")):
             return
@@ -73,6 +74,12 @@ def _of_rest(found: FailedCheck, made: str) -> FailedCheck:
     if rest is None or found.subject != rest[1] or found.kind == "multiple":
         return found
     return found._replace(kind="multiple", subject=rest[2], limit=rest[3])
+
+
+def _is_passed_on(site: KnownSite) -> bool:
+    """Whether the test is that of a helper, which raises where what it was given does not hold."""
+    function = site.place.partition(" ")[0]
+    return bool(_PASSED_ON.search(function) and _GIVEN.match(site.guard))
 
 
 def makes(made: str, subject: str) -> bool:

@@ -69,6 +69,32 @@ class Mill:
         if rope == 3:
             return 3
         raise ValueError("lifted are sacks by no rope of this kind in our mill")
+    def wake(self, what):
+        if isinstance(what, str):
+            call()
+        elif isinstance(what, (list, tuple)):
+            calls()
+        else:
+            raise ValueError("woken are millers by names alone or by lists of their names")
+    def sort(self, grain):
+        heap = []
+        for each in grain:
+            heap.append(each)
+        if heap:
+            raise ValueError("sorted is grain by hand where the mill has a heap of it")
+    def name(self, colour):
+        if colour == 1:
+            a()
+        elif colour == 2:
+            b()
+        elif colour == 3:
+            c()
+        elif colour == 4:
+            d()
+        elif colour == 5:
+            e()
+        else:
+            raise ValueError("named are mills by five colours and this is a sixth one")
     def stop(self, kind):
         if kind == 1:
             brake()
@@ -125,6 +151,9 @@ def around(tmp_path: Path) -> dict[str, Template]:
 def test_what_stands_around_a_message(around: dict[str, Template]) -> None:
     assert around["mills"].guard == "grade not in ('fine', 'coarse')"
     assert around["millstones"].guard == "way not in (0, 'left', 'right')"
+    assert around["woken"].guard == "not isinstance(what, (str, list, tuple))"
+    assert (around["sorted"].guard, around["sorted"].made) == ("heap", "")
+    assert around["named"].guard == "colour not in (..., 2, 3, 4, 5)"
     assert around["lifted"].guard == "rope != 3"
     assert around["nobody"].guard == "kind not in (1, 2, 3)"
     assert (around["more"].kind, around["more"].made) == ("said", "sacks = count(grain)")

@@ -198,3 +198,22 @@ def test_what_a_division_leaves_is_told_as_a_multiple(vocabulary):
     (found,) = checks(text, vocabulary)
     assert (found["test"], found["subject"], found["limit"]) == ("multiple", "H1", "num_shards")
     assert found["condition"] == "H1_remainder != 0"
+
+
+@pytest.mark.parametrize("text", [
+    "/venv/lib/python3.10/site-packages/neuronx_distributed/modules/rms_norm.py:48: UserWarning: "
+    "RMSNorm does not support `elementwise_affine` argument\n  warnings.warn(",
+    "AssertionError: [INTERNAL_ERROR] [NCC_INKI016] Kernel validation exception: a mill is shut - "
+    "Please check the validation message and adjust kernel inputs accordingly",
+])  # fmt: skip
+def test_a_warning_and_a_helper_that_raises_refuse_nothing_by_themselves(text, vocabulary):
+    assert checks(text, vocabulary) == []
+
+
+def test_an_error_does_not_go_on_whatever_its_words(vocabulary):
+    text = (
+        "ValueError: max_topk optimization is disabled: this can lead to extremely long "
+        "compilation times."
+    )
+    found = next(iter(read_messages(text, vocabulary).facts))
+    assert "goes_on" not in dict(found.values)
