@@ -15,6 +15,23 @@ def _text(rule: dict[str, Any]) -> dict[str, str]:
     return found
 
 
+def test_what_goes_on_is_no_error_by_its_words() -> None:
+    """What the first rules read as a notice, all others leave out in the same way."""
+    rules = load(FILE.read_text("utf-8"), FILE.name).data["rules"]
+    notices = {"ignored", "goes-on", "warned"}
+    others = [r["when"]["all"] for r in rules if r["id"].partition(".message-")[2] not in notices]
+    left_out = [
+        [each["absent"]["where"] for each in parts if _is_of_the_text(each)] for parts in others
+    ]
+    assert len(left_out) >= 10
+    assert all(len(each) == 2 and each == left_out[0] for each in left_out)
+    assert {"goes_on", "level"} == {key for each in left_out[0] for key in each} - {"text"}
+
+
+def _is_of_the_text(part: dict[str, Any]) -> bool:
+    return "$said" in str(part.get("absent", {}).get("where", {}).get("text", ""))
+
+
 def test_each_pattern_leaves_out_those_before_it() -> None:
     rules = load(FILE.read_text("utf-8"), FILE.name).data["rules"]
     assert len(rules) >= 10
