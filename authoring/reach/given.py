@@ -21,7 +21,7 @@ from ...facts import Kind, Vocabulary
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _PROBES = _PACKAGE / "probes"
-_CODE = ("probes", "facts")
+_CODE = ("probes", "reading", "facts")
 
 
 class Given:
@@ -72,7 +72,7 @@ def names_of(probe: str) -> frozenset[str]:
     folder = _PROBES / probe
     modules = _with_imports(folder)
     found = {name for module in modules for name in _read(module).names}
-    for place in {folder, *(m.parent for m in modules if m.parent.parent.name == "probes")}:
+    for place in {folder, *(m.parent for m in modules if m.parent.parent.name in _CODE[:2])}:
         for table in sorted(place.rglob("*.json")):
             found |= _table_names(table)
     return frozenset(found)

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("facts", "knowledge", "probes", "engine", "authoring", "interfaces")
+PACKAGES = ("facts", "reading", "knowledge", "probes", "engine", "authoring", "interfaces")
 
 LAYERS = (
-    "facts", "probes", "knowledge", "engine.inference", "engine.compiler", "engine.diagnosis",
-    "authoring", "interfaces.reports", "interfaces.cli", "interfaces.consult", "interfaces.bulk",
-    "interfaces.ci", "interfaces.mcp",
+    "facts", "reading", "probes", "knowledge", "engine.inference", "engine.compiler",
+    "engine.diagnosis", "authoring", "interfaces.reports", "interfaces.cli", "interfaces.consult",
+    "interfaces.bulk", "interfaces.ci", "interfaces.mcp",
 )  # fmt: skip
 
 # Terminal, network, processes, clock and tensors reach the engine as arguments or not at all.
@@ -123,12 +123,16 @@ def test_the_layers_import_downwards_only():
     ("module", "target", "contract"),
     [
         ("facts.x", "engine", "Facts below"),
+        ("facts.x", "reading", "Facts below"),
+        ("reading.x", "probes", "Facts below"),
+        ("reading.x", "engine.inference", "Facts below"),
         ("probes.x", "engine.compiler", "Facts below"),
         ("engine.diagnosis.x", "probes", "Facts below"),
         ("authoring.x", "interfaces.cli", "Facts below"),
         ("interfaces.reports.x", "authoring", "Facts below"),
         ("engine.inference.x", "engine.compiler", "Inference below"),
         ("engine.compiler.x", "engine.diagnosis", "Inference below"),
+        ("engine.diagnosis.x", "reading", "The engine does not read"),
     ],
 )
 def test_an_import_upwards_breaks_a_contract(tmp_path, module, target, contract):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("authoring", "engine", "facts", "interfaces", "knowledge", "probes")
+PACKAGES = ("authoring", "engine", "facts", "interfaces", "knowledge", "probes", "reading")
 MAX_LINES = 400
 SAYS_NOTHING = {"common", "helper", "helpers", "misc", "util", "utils"}
 

@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("wheel")]
 
-PACKAGES = ("authoring", "engine", "facts", "interfaces", "knowledge", "probes")
+PACKAGES = ("authoring", "engine", "facts", "interfaces", "knowledge", "probes", "reading")
 NOT_DATA = {".pyc", ".pxd", ".pyo"}
 
 

@@ -70,7 +70,7 @@ def library(tmp_path_factory):
     """A copy of the library with one more folder; runs a program on it."""
     top = tmp_path_factory.mktemp("copy")
     package = top / "modelmedic"
-    for name in ("authoring", "engine", "facts", "interfaces", "probes"):
+    for name in ("authoring", "engine", "facts", "interfaces", "probes", "reading"):
         shutil.copytree(ROOT / name, package / name, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "knowledge").symlink_to(ROOT / "knowledge")
     folder = package / "probes" / "receipts"

@@ -29,7 +29,7 @@ def toy(root, tmp_path_factory):
     library = tmp_path_factory.mktemp("library") / "modelmedic"
     shutil.copytree(root / "interfaces", library / "interfaces",
                     ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
-    for name in ("authoring", "engine", "facts", "knowledge", "probes"):
+    for name in ("authoring", "engine", "facts", "knowledge", "probes", "reading"):
         (library / name).symlink_to(root / name)
     (library / "interfaces" / "reports" / "formats" / "toy.py").write_text(TOY)
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("MODELMEDIC", "PYTHON"))}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = ("facts", "knowledge", "probes", "engine", "authoring", "interfaces")
+PACKAGES = ("facts", "reading", "knowledge", "probes", "engine", "authoring", "interfaces")
 # Devices that Python opens by itself, and what tells one machine from another.
 READ = ("/dev/null", "/dev/urandom", "/etc/machine-id", "/var/lib/dbus/machine-id", "/etc/passwd",
         "/etc/nsswitch.conf", "/etc/localtime", "/proc", "/sys", "/etc/os-release",

@@ -17,7 +17,7 @@ import yaml
 from attacks import attacks
 
 BOUNDED = yaml.safe_load(Path(__file__).with_name("bounded.yaml").read_text())
-PACKAGES = ("facts", "probes", "engine", "authoring", "interfaces")
+PACKAGES = ("facts", "reading", "probes", "engine", "authoring", "interfaces")
 SEARCHES = ("search", "finditer", "findall", "sub", "subn", "split")
 SHORT, LONG = 4_000, 40_000
 # Of processor time. A linear pattern takes 40,000 characters in some 0.4 ms, a quadratic one 0.4 s.
