@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from ..facts.progress import Progress
 from .outcome import Outcome
-from .progress import Progress
 from .registry import ProbeFunction, list_probes, load_probe, told
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from ..facts.fact_file import read_facts
 from ..facts.kinds import Vocabulary
 from ..facts.problems import Location, ModelMedicError, Problem
+from ..facts.progress import UNWATCHED, Progress, Step
 from ..facts.redaction.masking import cut
 from ..facts.regular_files import NotRegularError, open_regular
 from .outcome import Outcome
-from .progress import UNWATCHED, Progress, Step
 from .registry import load_module, load_probe, told
 
 HEAD = 65_536

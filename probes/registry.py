@@ -18,8 +18,8 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from ..facts.problems import ModelMedicError, Problem, did_you_mean
+from ..facts.progress import Progress
 from .outcome import Outcome
-from .progress import Progress
 
 _FOLDER = os.path.dirname(__file__)
 

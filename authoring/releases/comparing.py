@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...engine.compiler.build import Built
 from ...engine.diagnosis.diagnoser import Diagnoser
 from ...facts import Problem
-from ...probes.progress import UNWATCHED, Progress
+from ...facts.progress import UNWATCHED, Progress
 from ...probes.source.packages import normal_name
 from ..drift import Found, anchors_of, look_for
 from ..drift.source_texts import normal

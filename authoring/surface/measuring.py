@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...facts import Problem
-from ...probes.progress import UNWATCHED, Progress
+from ...facts.progress import UNWATCHED, Progress
 from ...probes.source.index import SourceIndex
 from ...probes.source.sites import Site
 from .answers import Answer, Answers, plain_template

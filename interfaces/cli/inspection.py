@@ -77,7 +77,7 @@ def _with_reason(problems: Sequence[Problem], watch: Watch) -> list[Problem]:
 
 
 def _gathered(paths: Sequence[Path], vocabulary: Vocabulary, watch: Watch) -> Gathered:
-    from ...probes.progress import interrupted
+    from ...facts.progress import interrupted
     from ...probes.recognition import find_units, gather_unit
 
     facts: list[Fact] = []
@@ -104,9 +104,9 @@ def read_error(
     text: str | None, vocabulary: Vocabulary, deadline: Deadline | None = None
 ) -> Outcome:
     """What the messages in a text say; in standard input, where none is given."""
+    from ...facts.progress import interrupted
     from ...probes import Outcome
     from ...probes.messages.probe import read_messages
-    from ...probes.progress import interrupted
     from ..deadline import NEVER
     from ..waiting import watched
     from .context import read_stdin

@@ -151,8 +151,8 @@ def _gathered(
 
 
 def _or_interrupted(found: Outcome | None, given: Sequence[object]) -> Outcome:
+    from ...facts.progress import interrupted
     from ...probes import Outcome
-    from ...probes.progress import interrupted
 
     if found is not None:
         return found

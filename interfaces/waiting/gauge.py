@@ -31,7 +31,7 @@ class Part:
 
 class Gauge:
     """The parts that are under way, from the whole to its smallest part; see
-    :class:`~modelmedic.probes.progress.Progress`. ``stopped``: the work is to end early."""
+    :class:`~modelmedic.facts.progress.Progress`. ``stopped``: the work is to end early."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []

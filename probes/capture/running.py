@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..progress import UNWATCHED, Progress
+from ...facts.progress import UNWATCHED, Progress
 from .writing import Writer
 
 SOURCE_MODULES = (

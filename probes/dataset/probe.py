@@ -13,9 +13,9 @@ from pathlib import Path
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location
+from ...facts.progress import UNWATCHED, Progress
 from ...facts.regular_files import open_regular
 from ..outcome import Collector, Outcome, not_available
-from ..progress import UNWATCHED, Progress
 from ..shared.bounded_files import MAX_LINE_BYTES, Ending, Line, LineProblems, parse_row, read_lines
 from ..shared.series_statistics import median, rounded
 from .rows import Finding, RowFigures, check_row

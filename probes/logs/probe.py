@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import INTERRUPTED, Location, Problem
+from ...facts.progress import UNWATCHED, Progress, interrupted
 from ..messages.message import Message
 from ..messages.probe import add_messages
 from ..outcome import Collector, Outcome
-from ..progress import UNWATCHED, Progress, interrupted
 from ..shared.redaction import SessionNames, without_keys
 from .files import HEAD, MAX_BYTES, LogFamilies, LogStream, in_time_order, size_of
 from .recognition import reads_like_log

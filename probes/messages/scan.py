@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from ...facts.progress import Step, go_on
 from ..logs.events import has_signal
 from ..logs.json_records import JsonRecord, json_record
 from ..logs.lines import LogHead, log_head
-from ..progress import Step, go_on
 from ..shared.carriers import without_bullet, without_carrier, without_stamp
 from ..shared.epilogues import is_notice, is_surrounding
 from ..shared.exception_lines import ExceptionLine, exception_line, warning_line

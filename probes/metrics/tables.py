@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem
-from ..progress import UNWATCHED, Progress
+from ...facts.progress import UNWATCHED, Progress
 from ..shared.bounded_files import Ending, LineProblems, decode, first_value, read_lines, read_rows
 from .exports import columns_of, first_record, records
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...facts.problems import Location, Problem
-from ..progress import Progress
+from ...facts.progress import Progress
 from ..shared.bounded_files import Ending, read_lines
 from ..shared.plain_text import plain_text
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, Problem
+from ...facts.progress import UNWATCHED, Progress
 from ..logs.files import Piece
 from ..logs.tally import Tally
 from ..messages.probe import add_messages
@@ -15,7 +16,6 @@ from ..metrics.printed import MIN_ROWS, printed_metrics
 from ..metrics.probe import add_run
 from ..metrics.tables import table_of_values
 from ..outcome import Collector, Outcome
-from ..progress import UNWATCHED, Progress
 from .outputs import Outputs, read_outputs
 
 SOURCE = "probe:notebook"

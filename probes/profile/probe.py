@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location
+from ...facts.progress import UNWATCHED, Progress
 from ..outcome import Collector, Outcome
-from ..progress import UNWATCHED, Progress
 from ..shared.bounded_files import read_text
 from .pyinstrument import add_profile, looks_like_pyinstrument
 from .stacks import Stack, add_states, looks_like_stacks, read_stacks

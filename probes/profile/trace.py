@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from ...facts.problems import Location
+from ...facts.progress import UNWATCHED, Progress
 from ..outcome import Collector
-from ..progress import UNWATCHED, Progress
 from ..shared.bounded_files import Ending, LineProblems, first_value, read_rows, read_text
 from ..shared.series_statistics import Interval, length, median, rounded, share, union
 

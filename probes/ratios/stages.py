@@ -11,9 +11,9 @@ from typing import Any
 from ...facts.fact import Fact
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Problem
+from ...facts.progress import UNWATCHED, Progress
 from ..experiment.components import family_of, normal_name
 from ..experiment.limits import Limits
-from ..progress import UNWATCHED, Progress
 from ..replay.captures import Run
 from ..shared import np
 from ..tensors.naming import is_logits, name_all

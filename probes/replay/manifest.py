@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem
+from ...facts.progress import UNWATCHED, Progress
 from ...facts.regular_files import open_regular, read_regular
-from ..progress import UNWATCHED, Progress
 
 NAME = "capture.json"
 SCHEMA = "modelmedic/capture/1"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem
-from ..progress import UNWATCHED, Progress
+from ...facts.progress import UNWATCHED, Progress
 from ..shared import np
 from ..tensors.naming import Name
 from ..tensors.stored import Stored

@@ -10,9 +10,9 @@ from pathlib import Path
 from ...facts.fact import Fact
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, Problem
+from ...facts.progress import UNWATCHED, Progress
 from ...facts.uncollected import uncollected
 from ..outcome import Collector, Outcome
-from ..progress import UNWATCHED, Progress
 from ..shared.recommended_rates import against_recommendation
 from .api_table import find_api, patterns_of_api
 from .comments import ignored

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location
+from ...facts.progress import UNWATCHED, Progress, interrupted
 from ..logs.files import LogFamilies, LogStream, in_time_order, size_of
 from ..logs.probe import gather_logs
 from ..outcome import Collector, Outcome
-from ..progress import UNWATCHED, Progress, interrupted
 from .server import Server
 
 SOURCE = "probe:serving"

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from ...facts.problems import Location, ModelMedicError, Problem, excerpt
+from ...facts.progress import UNWATCHED, Progress, Step, interrupted
 from ...facts.regular_files import open_regular
-from ..progress import UNWATCHED, Progress, Step, interrupted
 
 # A line beyond this is skipped without being kept in memory.
 MAX_LINE_BYTES = 8_000_000

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...facts.problems import Location, Problem
+from ...facts.progress import UNWATCHED, Progress
 from ...facts.uncollected import uncollected
-from ..progress import UNWATCHED, Progress
 from .exceptions import Classes
 from .files import SourceFiles
 from .packages import Package, SiteFolder, module_of

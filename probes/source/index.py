@@ -9,7 +9,7 @@ from heapq import nsmallest
 from pathlib import Path
 
 from ...facts.problems import ModelMedicError, Problem
-from ..progress import UNWATCHED, Progress, interrupted
+from ...facts.progress import UNWATCHED, Progress, interrupted
 from .building import build
 from .files import SourceFiles
 from .matching import MIN_LETTERS, Fit, fit, flat, letters

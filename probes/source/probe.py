@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ...facts.fact import Fact
 from ...facts.kinds import MAX_STRING, Vocabulary
+from ...facts.progress import UNWATCHED, Progress
 from ..messages.probe import read_messages
 from ..outcome import Collector, Outcome
-from ..progress import UNWATCHED, Progress
 from .environments import site_folder
 from .index import SourceIndex, open_index
 from .origins import Origin, Origins, Question, at_frame_of

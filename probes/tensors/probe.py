@@ -21,9 +21,9 @@ from typing import Any
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, Problem
+from ...facts.progress import UNWATCHED, Progress, interrupted
 from ...facts.regular_files import read_regular
 from ..outcome import Collector, Outcome, not_available
-from ..progress import UNWATCHED, Progress, interrupted
 from ..shared import np
 from .comparison import BLOCK, MAX_WIDTH, Result, align, compare
 from .device import Compute, find_gpu

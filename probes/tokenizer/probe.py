@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location
+from ...facts.progress import UNWATCHED, Progress, interrupted
 from ..outcome import Collector, Outcome
-from ..progress import UNWATCHED, Progress, interrupted
 from ..weights.recognition import role_of_weights
 from .files import TokenizerFolder, read_folder
 from .recognition import CONFIG

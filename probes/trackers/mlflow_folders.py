@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...facts.problems import Location, ModelMedicError
+from ...facts.progress import Progress
 from ..metrics.tables import number_of
-from ..progress import Progress
 from ..shared.bounded_files import Ending, decode, read_lines, read_text
 from .series import Series
 

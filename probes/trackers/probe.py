@@ -7,11 +7,11 @@ from pathlib import Path
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, Problem
+from ...facts.progress import UNWATCHED, Progress
 from ...facts.regular_files import open_regular
 from ..metrics.config import RunConfig, add_settings
 from ..metrics.probe import add_run
 from ..outcome import Collector, Outcome
-from ..progress import UNWATCHED, Progress
 from .mlflow_folders import looks_like_mlflow, read_mlflow
 from .series import Series
 from .tensorboard import looks_like_events, read_events

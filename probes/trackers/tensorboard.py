@@ -12,7 +12,7 @@ from pathlib import Path
 from struct import Struct, error, unpack_from
 from typing import BinaryIO
 
-from ..progress import Progress, Step
+from ...facts.progress import Progress, Step
 from .series import MAX_VALUES, Series
 from .wire import BYTES, FIXED32, VARINT, fields, float32, signed
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ...facts.progress import Progress, Step
 from ..metrics.tables import number_of
-from ..progress import Progress, Step
 from .series import Series
 from .wire import fields
 

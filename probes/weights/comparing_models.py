@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...facts.problems import Location, excerpt
+from ...facts.progress import Progress
 from ..outcome import Collector
-from ..progress import Progress
 from .adapters import Adapter, open_adapter
 from .comparing_tensors import Comparing
 from .comparison_facts import Found, add_comparisons

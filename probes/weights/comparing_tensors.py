@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from ...facts.problems import Location, excerpt
+from ...facts.progress import Progress, Step, go_on, interrupted
 from ..outcome import Collector
-from ..progress import Progress, Step, go_on, interrupted
 from .adapters import Adapter
 from .comparison import Verdict, compare
 from .comparison_facts import Found

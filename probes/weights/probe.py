@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, Problem
+from ...facts.progress import UNWATCHED, Progress
 from ..outcome import Collector, Outcome, not_available
-from ..progress import UNWATCHED, Progress
 from .recognition import role_of_weights
 
 # Elements that are compared in all (some 10 million a second), and in one tensor: larger ones are

@@ -1,7 +1,7 @@
-"""How a probe tells how far it is, and learns that it is to end early.
+"""How long work tells how far it is, and learns that it is to end early.
 
-A probe that may take longer than a second takes ``progress`` as a keyword. What becomes of what it
-tells is up to the caller: a probe never prints.
+A probe or reader that may take longer than a second takes ``progress`` as a keyword. What becomes
+of what it tells is up to the caller: a probe never prints.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
-from ..facts.problems import INTERRUPTED, Location, Problem
+from .problems import INTERRUPTED, Location, Problem
 
 
 class Step(Protocol):
