@@ -5,6 +5,7 @@
 #   WITH_HEAVY=1           add torch, transformers and the Tinker SDK for the tests marked heavy
 #   RECORD=1               `make surface` writes the figures and their page instead of comparing
 #   ARGS="-k tree -x"      more arguments for pytest
+#   FOLDERS="docs probes"  the folders that `make prose` reads (all)
 #   FUZZ_SECONDS=60        how long `make fuzz` tries each target; TARGETS="facts yaml" names some
 
 SHELL := bash
@@ -20,6 +21,7 @@ WITHOUT_DURABLE ?=
 WITH_HEAVY ?=
 RECORD ?=
 ARGS ?=
+FOLDERS ?=
 FUZZ_SECONDS ?= 600
 TARGETS ?=
 
@@ -33,7 +35,7 @@ FIGURES := tests/kb_tools/surface_figures.json
 SURFACE := tinker==0.38.0 tinker-cookbook==0.5.8 tinker-cookbook==0.6.1
 EXAMPLE := facts/examples/slow_steps.json
 
-.PHONY: help setup dev demo test test-deep quick lint fix types arch figures kb surface interface pages golden check bench speed compiled alike fuzz growth keyboards kills wheel smoke clean
+.PHONY: help setup dev demo test test-deep quick lint prose fix types arch figures kb surface interface pages golden check bench speed compiled alike fuzz growth keyboards kills wheel smoke clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 19
@@ -109,6 +111,10 @@ quick: $(DEV) ## the tests that take no seconds
 lint: $(DEV) ## style, likely bugs, formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tests/prose/prose.py --clean
+
+prose: $(DEV) ## phrases that a native engineer would not write; FOLDERS="engine docs" names some
+	$(BIN)/python tests/prose/prose.py $(FOLDERS)
 
 fix: $(DEV) ## repair what lint can repair
 	$(BIN)/ruff check --fix .
