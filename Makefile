@@ -128,7 +128,7 @@ arch: $(DEV) ## import directions and layout
 	$(BIN)/pytest -q tests/architecture
 
 figures: $(DEV) ## what the house measures: the way of a fact, cycles, folders, lines
-	$(BIN)/python tests/architecture/figures.py
+	$(BIN)/python -m tests.architecture.figures
 
 kb: $(DEV) ## the knowledge: lint, form, then its own tests
 	$(BIN)/diagnose kb lint
