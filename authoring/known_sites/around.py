@@ -8,9 +8,9 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ...probes.source.guards import MAX_GUARDS
-from ...probes.source.reading import Unreadable, parse
-from ...probes.source.speech import dotted_name
+from ...reading.packages.speech import dotted_name
+from ...reading.python.guards import MAX_GUARDS
+from ...reading.python.parsing import Unreadable, parse
 
 _OWN = re.compile(r"(?:not )?self\.(\w+)(?: (?:is|is not|==|!=) (?:None|True|False))?\Z")
 MAX_VALUE = 80

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...probes.messages.shingles import LEAST, RUN, number_of, runs, words_of
-from ...probes.source.building import sites_of_file
-from ...probes.source.reading import Unreadable
-from ...probes.source.sites import Site
+from ...reading.packages.building import sites_of_file
+from ...reading.packages.sites import Site
+from ...reading.python.parsing import Unreadable
 from .around import Around, chained
 
 MAX_BYTES = 2_000_000

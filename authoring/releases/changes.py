@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from ...probes.source.sites import Site
+from ...reading.packages.sites import Site
 from ..surface.ranking import ASIDE_PARTS, likelihood
 from .knowledge import Touch
 

@@ -10,7 +10,7 @@ from ...engine.compiler.build import Built
 from ...engine.diagnosis.diagnoser import Diagnoser
 from ...facts import Problem
 from ...facts.progress import UNWATCHED, Progress
-from ...probes.source.packages import normal_name
+from ...reading.packages.folder import normal_name
 from ..drift import Found, anchors_of, look_for
 from ..drift.source_texts import normal
 from .api import api_changes

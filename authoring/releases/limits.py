@@ -9,7 +9,7 @@ from ...engine.compiler.source import conditions as c
 from ...engine.compiler.source.issues import Issue
 from ...engine.compiler.source.knowledge_source import Item, KnowledgeSource
 from ...engine.inference.operators import compile_check
-from ...probes.source.packages import normal_name
+from ...reading.packages.folder import normal_name
 from ..lint.lint_context import all_parts
 from .release import Release
 

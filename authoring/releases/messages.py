@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from ...probes.source.sites import Site, has_words
+from ...reading.packages.sites import Site
+from ...reading.python.parts import has_words
 from ..surface.answers import plain_template
 from ..surface.measuring import loud_sites
 from .changes import Change

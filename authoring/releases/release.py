@@ -17,8 +17,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion, Version
 
 from ...facts import Location, ModelMedicError, Problem
-from ...probes.source.index import SourceIndex, open_index
-from ...probes.source.packages import normal_name
+from ...reading.packages.folder import normal_name
+from ...reading.packages.index import SourceIndex, open_index
 from ..drift import Package, installed
 from .archives import MAX_FILE, MAX_KEPT, members, refused
 from .download import download

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ...engine.compiler.source.knowledge_source import KnowledgeSource
-from ...probes.source.packages import normal_name
+from ...reading.packages.folder import normal_name
 from .changes import Change
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?:[./]\w+)*")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ...engine.diagnosis.diagnoser import Diagnoser
-from ...probes.source.sites import Site
+from ...reading.packages.sites import Site
 from ..surface import Answers
 from .api import is_name
 from .changes import ANSWERS_GONE, ANSWERS_OLD, Change

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ...probes.source.sites import Site
+from ...reading.packages.sites import Site
 from .api import Modules, is_name, is_special, names_of
 from .changes import Change
 from .definitions import Definition, is_public

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from ...engine.diagnosis.diagnoser import Diagnoser
 from ...probes.messages.probe import read_messages
-from ...probes.source.index import SourceIndex
-from ...probes.source.packages import SiteFolder
-from ...probes.source.sites import Site, has_words
+from ...reading.packages.folder import SiteFolder
+from ...reading.packages.index import SourceIndex
+from ...reading.packages.sites import Site
+from ...reading.python.parts import has_words
 from .arrival import alone, as_it_arrives, filled, of_command, said, speaks_only
 from .spelling import Spellings
 from .values import plausible

@@ -6,7 +6,8 @@ import builtins
 import re
 from collections.abc import Callable
 
-from ...probes.source.sites import Site, has_words
+from ...reading.packages.sites import Site
+from ...reading.python.parts import has_words
 from .values import plausible
 
 FOLDER = "/opt/venv/lib/python3.11/site-packages"

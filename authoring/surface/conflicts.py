@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...engine.compiler.source.knowledge_source import Item, KnowledgeSource
 from ...facts import Vocabulary
-from ...probes.source.packages import normal_name
+from ...reading.packages.folder import normal_name
 from ..drift.source_texts import normal
 from .answers import Answers
 from .measuring import Entry, Surface

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from ...facts import Problem
 from ...facts.progress import UNWATCHED, Progress
-from ...probes.source.index import SourceIndex
-from ...probes.source.sites import Site
+from ...reading.packages.index import SourceIndex
+from ...reading.packages.sites import Site
 from .answers import Answer, Answers, plain_template
 from .ranking import is_test, likelihood
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ...probes.source.sites import Site, has_words
+from ...reading.packages.sites import Site
+from ...reading.python.parts import has_words
 
 BY_KIND = {"raise": 40, "exit": 35, "warn": 25, "assert": 10}
 BY_LEVEL = {"CRITICAL": 30, "ERROR": 30, "WARNING": 20}

@@ -15,11 +15,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ...facts.regular_files import read_regular
-from ...probes.source.packages import SiteFolder
-from ...probes.source.reading import Unreadable, parse
-from ...probes.source.scopes import Scope
-from ...probes.source.sites import Parts, Site
-from ...probes.source.templates import Way, templates
+from ...reading.packages.folder import SiteFolder
+from ...reading.packages.sites import Site
+from ...reading.python.parsing import Unreadable, parse
+from ...reading.python.parts import Parts
+from ...reading.python.scopes import Scope
+from ...reading.python.templates import Way, templates
 
 MAX_BYTES = 2_000_000
 LINES_ABOVE = 15

@@ -30,10 +30,10 @@ def index(context: Context, packages: Sequence[str], python: Path | None, site: 
 
     Without a name: of tinker, tinker-cookbook, transformers and torch, where they are installed.
     """
-    from ...probes.source.environments import site_folder
-    from ...probes.source.index import open_index
-    from ...probes.source.packages import SiteFolder
     from ...probes.source.probe import USUAL
+    from ...reading.packages.environments import site_folder
+    from ...reading.packages.folder import SiteFolder
+    from ...reading.packages.index import open_index
     from ..reports.formats.text import problem_lines
     from ..reports.layout import write
 

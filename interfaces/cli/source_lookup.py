@@ -39,8 +39,8 @@ class Environment(NamedTuple):
     def checked(self) -> Environment:
         """Itself. Raises :class:`ModelMedicError` where a folder that is asked for is none."""
         if self != Environment():
-            from ...probes.source.environments import site_folder
-            from ...probes.source.packages import SiteFolder
+            from ...reading.packages.environments import site_folder
+            from ...reading.packages.folder import SiteFolder
 
             SiteFolder(site_folder(self.python, self.site))
         return self

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ...facts.problems import Location, excerpt
-from ..shared.child_processes import HINT, failure, find_interpreter, run_limited
+from ...reading.packages.environments import INTERPRETER_HINT, failure, find_interpreter
+from ..shared.child_processes import run_limited
 from . import interpreter_report
 
 TIMEOUT_S = 10.0
@@ -31,16 +32,19 @@ def ask_interpreter(
     where = Location(str(path))
     if ran.timed_out:
         raise failure(
-            "MM422", f"the interpreter did not answer within {timeout_s:g} s", where, HINT
+            "MM422",
+            f"the interpreter did not answer within {timeout_s:g} s",
+            where,
+            INTERPRETER_HINT,
         )
     said = ran.out.rpartition(interpreter_report.MARK)
     if said[1]:
         return _checked(said[2], where)
     if ran.code != 0:
         message = f"this is no Python that can report its packages: {excerpt(ran.reason, 200)}"
-        raise failure("MM423", message, where, f"Python 3.8 or later is needed; {HINT}")
+        raise failure("MM423", message, where, f"Python 3.8 or later is needed; {INTERPRETER_HINT}")
     message = f"the program did not answer as a Python does, but: {excerpt(ran.out.strip(), 100)}"
-    raise failure("MM424", message, where, HINT)
+    raise failure("MM424", message, where, INTERPRETER_HINT)
 
 
 def _checked(text: str, where: Location) -> dict[str, Any]:
@@ -56,4 +60,6 @@ def _checked(text: str, where: Location) -> dict[str, Any]:
                              for name, other, allowed in answer.get("requirements", ())],
         }  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise failure("MM424", "the interpreter gave a broken report", where, HINT) from None
+        raise failure(
+            "MM424", "the interpreter gave a broken report", where, INTERPRETER_HINT
+        ) from None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..source.reading import Unreadable, parse
+from ...reading.python.parsing import Unreadable, parse
 
 _MAX_CONDITION = 400
 _MAX_NAME = 80

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,36 +13,12 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import IO, Any, NamedTuple
 
-from ...facts.problems import Location, ModelMedicError, Problem
+from ...facts.problems import Location
+from ...reading.packages.environments import INTERPRETER_HINT, failure, find_interpreter
 
 MAX_BYTES = 8_000_000
 MAX_LINE = 1_000_000
-HINT = "name the python of the environment, or its folder, such as --python .venv"
-_IN_FOLDER = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe", "python")
 _END_S = 5.0
-
-
-def find_interpreter(path: Path) -> Path:
-    """The executable that ``path`` means. Raises :class:`ModelMedicError` (MM420, MM421)."""
-    where = Location(str(path))
-    given = path.expanduser()
-    try:
-        if given.is_dir():
-            for name in _IN_FOLDER:
-                # Not resolved: a virtual environment is known by the path of its link.
-                if (given / name).is_file():
-                    return (given / name).absolute()
-            raise failure("MM420", "there is no interpreter in this folder", where, HINT)
-        if given.is_file():
-            if os.access(given, os.X_OK):
-                return given.absolute()
-            raise failure("MM421", "this file is not executable", where, HINT)
-    except (OSError, ValueError) as error:
-        raise failure("MM420", f"cannot look at this path: {error}", where, HINT) from None
-    command = shutil.which(str(path)) if path.name == str(path) else None
-    if command is None:
-        raise failure("MM420", "there is no such file or folder", where, HINT)
-    return Path(command)
 
 
 class Ran(NamedTuple):
@@ -175,7 +150,9 @@ def _started(command: list[str], *, stdin: int, stderr: int) -> subprocess.Popen
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise failure("MM421", f"cannot be started: {reason}", Location(command[0]), HINT) from None
+        raise failure(
+            "MM421", f"cannot be started: {reason}", Location(command[0]), INTERPRETER_HINT
+        ) from None
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
@@ -187,8 +164,3 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
             process.kill()
     except (ProcessLookupError, PermissionError):
         pass
-
-
-def failure(code: str, message: str, where: Location, hint: str) -> ModelMedicError:
-    """An error with one problem."""
-    return ModelMedicError(Problem(code, message, where, hint))

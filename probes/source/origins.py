@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...facts.regular_files import read_regular
-from .building import sites_of_file
-from .details import Details, details
-from .files import MAX_BYTES, SourceFiles
-from .index import Match, SourceIndex, relative_file
-from .matching import fit, flat
-from .packages import SiteFolder, module_of
-from .reading import Unreadable, parameters
-from .sites import Site, has_words
+from ...reading.packages.building import sites_of_file
+from ...reading.packages.files import MAX_BYTES, SourceFiles
+from ...reading.packages.folder import SiteFolder, module_of
+from ...reading.packages.index import Match, SourceIndex, relative_file
+from ...reading.packages.matching import fit, flat
+from ...reading.packages.sites import Site
+from ...reading.python.details import Details, details
+from ...reading.python.parsing import Unreadable, parameters
+from ...reading.python.parts import has_words
 
 MAX_CLASS_SITES = 3
 MAX_GUARD_ARGUMENTS = 4

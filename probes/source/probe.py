@@ -15,13 +15,13 @@ from pathlib import Path
 from ...facts.fact import Fact
 from ...facts.kinds import MAX_STRING, Vocabulary
 from ...facts.progress import UNWATCHED, Progress
+from ...reading.packages.environments import site_folder
+from ...reading.packages.folder import SiteFolder, normal_name
+from ...reading.packages.index import SourceIndex, open_index
+from ...reading.python.parts import has_words
 from ..messages.probe import read_messages
 from ..outcome import Collector, Outcome
-from .environments import site_folder
-from .index import SourceIndex, open_index
 from .origins import Origin, Origins, Question, at_frame_of
-from .packages import SiteFolder, normal_name
-from .sites import has_words
 
 USUAL = ("tinker", "tinker-cookbook", "transformers", "torch")
 """Packages that are looked through wherever they are indexed already."""

@@ -93,7 +93,8 @@ def build_tree(
 def _ask(
     config: dict[str, Any], file: Path, python: Path | None, timeout_s: float
 ) -> dict[str, Any]:
-    from ..shared.child_processes import find_interpreter, run_limited
+    from ...reading.packages.environments import find_interpreter
+    from ..shared.child_processes import run_limited
 
     executable = str(find_interpreter(python)) if python is not None else sys.executable
     with tempfile.TemporaryDirectory(prefix="modelmedic-") as folder:

@@ -62,7 +62,7 @@ lint.CHECKS = (checks[0], band_problems, checks[2])
 OTHERS = """
 import modelmedic.authoring.drift as drift
 import modelmedic.interfaces.cli.kb.mutate as mutate
-import modelmedic.probes.source.building as building
+import modelmedic.reading.packages.building as building
 count = []
 def held(work):
     def run(*given, **options):

@@ -12,7 +12,7 @@ import pytest
 
 from modelmedic.authoring.surface import Answers, measure, page, read_records
 from modelmedic.engine import Diagnoser
-from modelmedic.probes.source.index import open_index
+from modelmedic.reading.packages.index import open_index
 
 Run = Callable[..., Any]
 Folder = Callable[..., Path]

@@ -12,7 +12,7 @@ from modelmedic.facts import ModelMedicError
 from modelmedic.probes.environment import interpreter_report
 from modelmedic.probes.environment.interpreters import ask_interpreter
 from modelmedic.probes.shared import child_processes
-from modelmedic.probes.shared.child_processes import find_interpreter
+from modelmedic.reading.packages.environments import find_interpreter
 
 needs_shell = pytest.mark.skipif(os.name != "posix", reason="the fake programs are shell scripts")
 

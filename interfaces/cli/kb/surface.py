@@ -18,8 +18,8 @@ from .surface_report import Wanted, lines_of, plain_of
 
 if TYPE_CHECKING:
     from ....authoring.surface import Conflict, Record, Spoken, Surface
-    from ....probes.source.index import SourceIndex
-    from ....probes.source.packages import SiteFolder
+    from ....reading.packages.folder import SiteFolder
+    from ....reading.packages.index import SourceIndex
     from ...waiting import Watch
 
 
@@ -87,7 +87,7 @@ def _rows(context: Context) -> Mapping[str, Spoken]:
 
 def _folders(sites: Sequence[Path], python: Path | None) -> list[SiteFolder]:
     from ....authoring.drift import site_packages
-    from ....probes.source.packages import SiteFolder
+    from ....reading.packages.folder import SiteFolder
 
     paths = [*sites, *(site_packages(python) if python else ())]
     if not paths:
@@ -101,7 +101,7 @@ def _measured(
 ) -> Iterator[tuple[Surface, list[Conflict]]]:  # fmt: skip
     """The packages as they are found in each folder, with the conflicts if they are wanted."""
     from ....authoring.surface import Answers, conflicts, foreign, measure
-    from ....probes.source.index import open_index
+    from ....reading.packages.index import open_index
 
     for folder, names in _places(folders, packages, rows):
         index: SourceIndex = open_index(folder.path, names, cache=cache_folder() or "",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from modelmedic.probes.source.details import details
-from modelmedic.probes.source.docstrings import described
+from modelmedic.reading.python.details import details
+from modelmedic.reading.python.docstrings import described
 
 STYLES = {
     "google": """Does it.

@@ -6,7 +6,7 @@ import pytest
 
 from modelmedic.facts.problems import ModelMedicError
 from modelmedic.interfaces.waiting import Gauge
-from modelmedic.probes.source.index import open_index
+from modelmedic.reading.packages.index import open_index
 
 RAISES = "def f(n):\n    raise ValueError(f'number {n} is much too large')\n"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modelmedic.probes.source.index import open_index
+from modelmedic.reading.packages.index import open_index
 
 
 @pytest.fixture

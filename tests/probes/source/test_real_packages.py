@@ -4,9 +4,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from modelmedic.probes.source.environments import own_site_folder
-from modelmedic.probes.source.index import open_index
-from modelmedic.probes.source.sites import has_words
+from modelmedic.reading.packages.environments import own_site_folder
+from modelmedic.reading.packages.index import open_index
+from modelmedic.reading.python.parts import has_words
 
 # click is always there.
 PACKAGES = (

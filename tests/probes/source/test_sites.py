@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from modelmedic.probes.source.building import sites_of_file
-from modelmedic.probes.source.reading import Unreadable
+from modelmedic.reading.packages.building import sites_of_file
+from modelmedic.reading.python.parsing import Unreadable
 
 CASES = yaml.safe_load(Path(__file__).with_name("sites.yaml").read_text("utf-8"))
 

@@ -146,7 +146,8 @@ def test_the_environment_of_an_interpreter_is_found_without_running_it(gather, i
 
 WATCHED = """
 import sys
-from modelmedic.probes.source import index, origins, probe
+from modelmedic.probes.source import origins, probe
+from modelmedic.reading.packages import index
 import concurrent.futures, csv, platformdirs, sysconfig
 evil, cache = sys.argv[1:]
 seen = []

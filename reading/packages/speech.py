@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from .scopes import Scope
-from .sites import Parts, has_words, join, literal, placeholder
-from .templates import Way, name_of, percent, templates
+from ..python.parts import Parts, has_words, join, literal, placeholder
+from ..python.scopes import Scope
+from ..python.templates import Way, name_of, percent, templates
 
 _LEVELS = {
     "debug": "DEBUG", "info": "INFO", "warning": "WARNING", "warn": "WARNING", "error": "ERROR",

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import ast
-import io
-import tokenize
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ..python.guards import Guard, exits, guard_texts
+from ..python.parsing import Unreadable, parameters, parse
+from ..python.parts import Parts
+from ..python.scopes import Scope
+from ..python.templates import Way, templates
 from .exceptions import ExceptionClass, Thrown, class_of
-from .guards import Guard, exits, guard_texts
-from .scopes import Scope
-from .sites import Parts
 from .speech import Said, checked, dotted_name, message_of, said_by
-from .templates import Way, templates
 
 _WORDS = (b"raise", b"assert", b"warn", b"log", b"exit", b"print", b"echo", b"error", b"_check",
           b"Error", b"Exception")  # fmt: skip
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 MAX_SITES = 20_000
 _SILENT: Parts = ("",)
-
-
-class Unreadable(Exception):
-    """A file that is no Python source that this interpreter can parse; the text says why."""
 
 
 @dataclass(slots=True)
@@ -50,23 +44,6 @@ class FileSites:
 
     sites: list[RawSite] = field(default_factory=list)
     classes: list[ExceptionClass] = field(default_factory=list)
-
-
-def parse(raw: bytes) -> tuple[ast.Module, str]:
-    """The tree and the text of a source file. Raises :class:`Unreadable`."""
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
-        text = raw.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of invalid escapes in other people's files
-            return ast.parse(text), text
-    except SyntaxError as error:
-        at = f", line {error.lineno}" if error.lineno else ""
-        raise Unreadable(f"a syntax error: {str(error.msg)[:80]}{at}") from None
-    except (ValueError, LookupError) as error:
-        raise Unreadable(f"no text of Python: {str(error)[:80]}") from None
-    except (RecursionError, MemoryError):
-        raise Unreadable("nested too deep") from None
 
 
 def read_sites(raw: bytes) -> FileSites:
@@ -193,14 +170,6 @@ class _Reader:
 
 
 _MESSAGES = frozenset({"message", "msg", "detail", "reason", "error", "error_msg"})
-
-
-def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...]:
-    """The names of the parameters, without the receiver of a method."""
-    given = node.args
-    names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
-    names += [each.arg for each in (given.vararg, given.kwarg) if each is not None]
-    return tuple(names[1:] if names[:1] in (["self"], ["cls"]) else names)
 
 
 def _class_name(node: ast.expr) -> str:

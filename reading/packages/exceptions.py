@@ -6,10 +6,10 @@ import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .scopes import Scope
-from .sites import Parts, has_words, join, literal, placeholder
+from ..python.parts import Parts, has_words, join, literal, placeholder
+from ..python.scopes import Scope
+from ..python.templates import Way, template, templates
 from .speech import dotted_name
-from .templates import Way, template, templates
 
 MAX_BASES = 8
 _ENDINGS = ("Error", "Exception", "Warning", "Exit", "Interrupt", "Abort", "Failure", "Fault")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .sites import Parts
+from ..python.parts import Parts
 
 MIN_LETTERS = 8
 """Constant text that a template needs to be recognised by its text alone."""

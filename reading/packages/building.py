@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from ...facts.problems import Location, Problem
 from ...facts.progress import UNWATCHED, Progress
 from ...facts.uncollected import uncollected
+from ..python.parsing import Unreadable
+from ..python.parts import has_words
 from .exceptions import Classes
 from .files import SourceFiles
-from .packages import Package, SiteFolder, module_of
-from .reading import FileSites, RawSite, Unreadable, read_sites
-from .sites import Site, has_words
+from .folder import Package, SiteFolder, module_of
+from .site_reader import FileSites, RawSite, read_sites
+from .sites import Site
 
 MAX_SITES = 300_000
 MAX_PROBLEMS = 5

@@ -12,8 +12,8 @@ from ...facts.problems import ModelMedicError, Problem
 from ...facts.progress import UNWATCHED, Progress, interrupted
 from .building import build
 from .files import SourceFiles
+from .folder import Package, SiteFolder, normal_name
 from .matching import MIN_LETTERS, Fit, fit, flat, letters
-from .packages import Package, SiteFolder, normal_name
 from .sites import Site
 from .store import StoredPackage, default_folder, packed, read, unpacked, write
 from .words import weights, words_of

@@ -22,7 +22,7 @@ import msgspec
 from ...facts.problems import Location, Problem
 from ...facts.regular_files import open_own, replace_file
 from .building import Built
-from .packages import Package, SiteFolder, module_of
+from .folder import Package, SiteFolder, module_of
 from .sites import Site
 from .words import rare_words
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from ...facts.regular_files import read_regular
-from .packages import SiteFolder
-from .reading import Unreadable
+from ..python.parsing import Unreadable
+from .folder import SiteFolder
 
 MAX_BYTES = 2_000_000
 

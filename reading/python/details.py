@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .docstrings import MAX_DOC, described
-from .reading import parameters, parse
+from .parsing import parameters, parse
 
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -115,7 +115,7 @@ class Details:
 
 
 def details(raw: bytes, line: int) -> Details:
-    """The surroundings of a line. Raises :class:`.reading.Unreadable`."""
+    """The surroundings of a line. Raises :class:`Unreadable`."""
     tree, text = parse(raw)
     around: list[Definition] = []
     body: Sequence[ast.stmt] = tree.body

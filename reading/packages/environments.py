@@ -1,21 +1,51 @@
-"""The folder that the packages of an environment are installed in, found without running it."""
+"""The interpreter of an environment and the folder that its packages are installed in; neither is
+run."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import sysconfig
 from pathlib import Path
 
 from ...facts.problems import Location, ModelMedicError, Problem
 from ...facts.regular_files import read_regular
-from ..shared.child_processes import find_interpreter
 
 _VERSION = re.compile(r"python(\d{1,3}\.\d{1,3})")
 _FOLDERS = ("site-packages", "dist-packages")
 _CONFIG = "pyvenv.cfg"
 MAX_CONFIG = 65_536
+INTERPRETER_HINT = "name the python of the environment, or its folder, such as --python .venv"
+_IN_FOLDER = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe", "python")
+
+
+def find_interpreter(path: Path) -> Path:
+    """The executable that ``path`` means. Raises :class:`ModelMedicError` (MM420, MM421)."""
+    where = Location(str(path))
+    given = path.expanduser()
+    try:
+        if given.is_dir():
+            for name in _IN_FOLDER:
+                # Not resolved: a virtual environment is known by the path of its link.
+                if (given / name).is_file():
+                    return (given / name).absolute()
+            raise failure(
+                "MM420", "there is no interpreter in this folder", where, INTERPRETER_HINT
+            )
+        if given.is_file():
+            if os.access(given, os.X_OK):
+                return given.absolute()
+            raise failure("MM421", "this file is not executable", where, INTERPRETER_HINT)
+    except (OSError, ValueError) as error:
+        raise failure(
+            "MM420", f"cannot look at this path: {error}", where, INTERPRETER_HINT
+        ) from None
+    command = shutil.which(str(path)) if path.name == str(path) else None
+    if command is None:
+        raise failure("MM420", "there is no such file or folder", where, INTERPRETER_HINT)
+    return Path(command)
 
 
 def site_folder(python: Path | None = None, site: Path | None = None) -> Path:
@@ -87,3 +117,8 @@ def _configured(prefix: Path) -> str:
 
 def _here() -> str:
     return ".".join(map(str, sys.version_info[:2]))
+
+
+def failure(code: str, message: str, where: Location, hint: str) -> ModelMedicError:
+    """An error with one problem."""
+    return ModelMedicError(Problem(code, message, where, hint))

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 from string import Formatter
 
+from .parts import Parts, has_words, join, literal, placeholder
 from .scopes import Scope
-from .sites import Parts, has_words, join, literal, placeholder
 
 MAX_ALTERNATIVES = 6
 MAX_TEMPLATE = 4_000

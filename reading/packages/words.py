@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from .sites import Parts
+from ..python.parts import Parts
 
 _WORD = re.compile(r"[^\W_][^\W]{2,40}")
 COMMON = 64
