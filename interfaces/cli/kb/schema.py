@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,6 +35,8 @@ def schema(context: Context, form: str | None, write: Path | None, headers: Sequ
 
     It knows the kinds, attributes, values and ids in use; name your own knowledge by --kb.
     """
+    from ....authoring.editor_headers import add_headers
+    from ....authoring.editor_schemas import schema_files
     from ....engine.compiler.source.schemas import file_schema, names_of
 
     if (form is None) == (write is None):
@@ -46,13 +47,10 @@ def schema(context: Context, form: str | None, write: Path | None, headers: Sequ
         return output.OK
     assert write is not None
     write.mkdir(parents=True, exist_ok=True)
-    for each in FORMS:
-        text = json.dumps(file_schema(each, names), indent=0) + "\n"
-        (write / f"{each}.json").write_text(text, encoding="utf-8")
+    for name, text in schema_files({each: file_schema(each, names) for each in FORMS}):
+        (write / name).write_text(text, encoding="utf-8")
     said = [Line(f"wrote {len(FORMS)} schemas to {write}", keep=True)]
     if headers:
-        from ....authoring.editor_headers import add_headers
-
         said.append(Line(f"{add_headers(headers, write)} files have a new first line"))
     output.emit_text(said)
     return output.OK
