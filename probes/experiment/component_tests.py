@@ -10,10 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ..modeling.code import Code, assignments
+from ...reading.python.nodes import assignments, last_name
+from ...reading.python.sources import Code, read_code
 from ..modeling.component_tests import test_facts as what_source_shows
-from ..modeling.probe import read_code
-from ..script.reading.values import last_name
 from .components import Component, family_of, normal_name, plain_pattern
 from .mapping import PathMapping
 from .reading import Folder

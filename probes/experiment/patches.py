@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...reading.python.sources import read_code
 from ..modeling.patches import patch_facts
-from ..modeling.probe import read_code
 from .components import NAME as STAGE2
 from .components import Component, contains, normal_name
 from .reading import Folder

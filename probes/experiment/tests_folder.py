@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ...reading.python.sources import UNPARSABLE, parse_text
 from .components import family_of, normal_name
 from .reading import Folder
 
@@ -117,9 +117,7 @@ def _parse(folder: Folder, name: str) -> ast.Module | None:
     if text is None:
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return parse_text(text)
+    except UNPARSABLE:
         folder.problem("MM501", "is not valid Python; it was not looked into", name)
         return None

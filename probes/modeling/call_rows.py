@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..script.findings import Finding
-from ..script.reading.values import constant, dotted, last_name
+from ...reading.python.nodes import constant, dotted, is_open, keywords, last_name
+from ...reading.python.sources import Code
 from ..shared import data_tables
-from .branches import cpu_side
-from .code import Code, is_open, keywords
+from .port_code import Finding, cpu_side
 
 _WORD = re.compile(r"\w+")
 

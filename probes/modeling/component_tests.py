@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from ..script.reading.values import constant, dotted, last_name
-from .code import Code, assignments, keywords, words
+from ...reading.python.nodes import assignments, constant, dotted, keywords, last_name
+from ...reading.python.sources import Code
 from .patterns import find_patterns
+from .port_code import words
 
 _COMPARE = frozenset({"compare_3tensors", "compare_2tensors"})
 

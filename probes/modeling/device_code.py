@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..script.findings import Finding
-from ..script.reading.values import FunctionNode, dotted, last_name
+from ...reading.python.nodes import FunctionNode, assignments, dotted, keywords, last_name
+from ...reading.python.sources import Code
 from .call_rows import on_cpu
-from .code import Code, assignments, keywords, words
+from .port_code import Finding, words
 
 _VALUE_CALLS = frozenset({"item", "tolist"})
 _TENSOR_MAKERS = frozenset({"tensor", "zeros", "ones", "full", "arange", "empty", "randn", "eye"})

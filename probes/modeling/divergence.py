@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..script.reading.values import FUNCTIONS, dotted, last_name
-from .branches import cpu_side
-from .code import MAX_DEPTH, Code, assignments, words
+from ...reading.python.nodes import FUNCTIONS, assignments, dotted, last_name
+from ...reading.python.sources import Code
+from .port_code import MAX_DEPTH, cpu_side, words
 
 _FACTORY = re.compile(r"^_*(?:get|make|build|create|select|choose|resolve)_+", re.ASCII)
 _FACTORY_END = re.compile(r"_+(?:cls|class|type|impl|module|fn)$", re.ASCII)

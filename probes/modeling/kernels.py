@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from ..script.reading.values import dotted, last_name
+from ...reading.python.nodes import assignments, dotted, last_name
+from ...reading.python.sources import Code
 from .call_rows import on_cpu
-from .code import Code, assignments, words
 from .divergence import Divergence, component_name
+from .port_code import words
 
 
 def find_kernels(code: Code, known: list[Divergence]) -> list[Divergence]:

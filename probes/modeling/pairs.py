@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .code import Code
+from ...reading.python.sources import Code
 from .patterns import find_patterns, upcasts
 
 _PREFIX = re.compile(r"^_*(?:Neuron|NxD|Nxd|Trn)", re.ASCII)

@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..script.reading.values import dotted, last_name
-from .code import Code, words
+from ...reading.python.nodes import dotted, last_name
+from ...reading.python.sources import Code
+from .port_code import words
 
 _CONFIG = re.compile(r"(^|_)config\Z", re.ASCII)
 _OTHER_CONFIGS = frozenset({"neuron_config", "generation_config", "quantization_config",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from ..script.reading.values import FUNCTIONS, dotted
-from .code import Code, assignments, words
+from ...reading.python.nodes import FUNCTIONS, assignments, dotted
+from ...reading.python.sources import Code
+from .port_code import words
 
 _FLAG = "_patched"
 

@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..script.findings import Finding
-from ..script.reading.values import FunctionNode, dotted, last_name
-from .code import Code, assignments, keywords, words
+from ...reading.python.nodes import FunctionNode, assignments, dotted, keywords, last_name
+from ...reading.python.sources import Code
+from .port_code import Finding, words
 
 _NORM = re.compile(r"(RMS|Layer)?Norm", re.ASCII)
 _ROTARY = re.compile(r"rotary|rope|_?pos_?emb|position_?emb", re.IGNORECASE | re.ASCII)

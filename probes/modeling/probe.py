@@ -13,17 +13,16 @@ from typing import Any
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, ModelMedicError, Problem
+from ...reading.python.sources import Code, code_of, read_source
 from ..outcome import Collector, Outcome
-from ..script.findings import Finding
-from ..script.reading.sources import Source, parse, read_source, source_of
 from .call_rows import find_calls
-from .code import Code
 from .device_code import find_device_code
 from .divergence import Divergence, find_divergences
 from .kernels import find_kernels
 from .pairs import compare_classes, reference_of
 from .parameters import compare_parameters
 from .patterns import find_patterns
+from .port_code import Finding, is_port
 from .semantics.dropped import find_dropped
 from .semantics.emission import add_semantics
 
@@ -51,8 +50,8 @@ def gather_modeling(
     given = [paths] if isinstance(paths, (str, Path)) else list(paths)
     codes = [code for path in given if (code := _read(collector, Path(path))) is not None]
     known = [code for path in references if (code := _read(collector, Path(path))) is not None]
-    known += [code for code in codes if not code.is_port]
-    ports = [code for code in codes if code.is_port]
+    known += [code for code in codes if not is_port(code)]
+    ports = [code for code in codes if is_port(code)]
     settings = _settings(collector, Path(config)) if config is not None else None
     keys = _keys(collector, Path(checkpoint)) if checkpoint is not None else None
     if not ports and codes:
@@ -73,23 +72,12 @@ def gather_modeling(
     return collector.outcome()
 
 
-def read_code(text: str, name: str) -> Code | None:
-    """A file whose text is at hand; None where it is no Python that can be read."""
-    source, _ = source_of(text.encode("utf-8", "replace"), name)
-    return None if source is None else _code(source)[0]
-
-
-def _code(source: Source) -> tuple[Code, list[Any]]:
-    tree, problems, whole = parse(source)
-    return Code(source, tree, whole and not problems), list(problems)
-
-
 def _read(collector: Collector, path: Path) -> Code | None:
     source, problems = read_source(path)
     collector.extend(problems)
     if source is None:
         return None
-    code, problems = _code(source)
+    code, problems = code_of(source)
     collector.extend(problems)
     return code
 

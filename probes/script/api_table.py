@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from ...reading.python.nodes import argument, constant, dotted, keyword, last_name
 from ..shared import data_tables
-from .findings import OF_TINKER, Finding, Script, argument, keyword
-from .reading.values import BACKWARD, SDK_PACKAGES, Value, constant, dotted, last_name
+from .findings import OF_TINKER, Finding, Script
+from .reading.values import BACKWARD, SDK_PACKAGES, Value
 from .running import is_asked_for, is_changed
 from .training.handed import stays_as_built
 from .training.service import may_be_another

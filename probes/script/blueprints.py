@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...reading.python.nodes import constant, last_name
 from .findings import Script
-from .reading.values import SDK_PACKAGES, constant, last_name
+from .reading.values import SDK_PACKAGES
 
 
 class Blueprint(NamedTuple):

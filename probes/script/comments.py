@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...facts.problems import Location, Problem
-from .reading.sources import Source
+from ...reading.python.sources import Source
 
 _MARK = "modelmedic:"
 _COMMENT = re.compile(r"#\s*modelmedic:\s*(.{0,500})")

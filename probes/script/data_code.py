@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 from itertools import islice
 
+from ...reading.python.nodes import argument, constant, dotted, keyword, last_name
 from .blueprints import blueprints
-from .findings import Finding, Script, always, argument, at_first, keyword, literal
+from .findings import Finding, Script, always, at_first, literal
 from .loops import TrainingLoop
-from .reading.values import BACKWARD, ELSEWHERE, chosen, constant, dotted, last_name, words
+from .reading.values import BACKWARD, ELSEWHERE, chosen, words
 from .training.given import is_given
 
 _END_MARKS = ("eos", "im_end", "eot", "end_of", "endoftext", "</s>", "end_token", "stop_token",

@@ -11,14 +11,21 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
-from .reading.nodes import Nodes, Tree
-from .reading.project import Module, Project, is_test_name
+from ...reading.python.nodes import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    LOOPS,
+    Nodes,
+    Tree,
+    constant,
+    last_name,
+)
+from ...reading.python.project import Module, Project, is_test_name
 from .reading.statements import follow
 from .reading.terms import Called
-from .reading.values import ELSEWHERE, FUNCTIONS, LOOPS, constant, last_name, words
+from .reading.values import ELSEWHERE, words
 
 _Found = TypeVar("_Found")
-COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 _AS_TINKER = re.compile(r"(?:install|patch|replace|mock|fake)\w{0,20}_tinker(?:_\w{1,20})?")
 
 
@@ -183,21 +190,6 @@ class Script(Nodes):
 
 def _is_known(package: str) -> bool:
     return package in words("packages") or package in sys.stdlib_module_names
-
-
-def keyword(call: ast.Call, name: str) -> ast.expr | None:
-    """The keyword argument ``name`` of a call."""
-    return next((k.value for k in call.keywords if k.arg == name), None)
-
-
-def argument(call: ast.Call, name: str, position: int) -> ast.expr | None:
-    """An argument given by name or by position."""
-    given = keyword(call, name)
-    if given is None and position < len(call.args):
-        given = call.args[position]
-        if any(isinstance(a, ast.Starred) for a in call.args[: position + 1]):
-            return None
-    return given
 
 
 def literal(script: Script, node: ast.AST | None) -> str:

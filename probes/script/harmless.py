@@ -6,10 +6,11 @@ from __future__ import annotations
 import ast
 import re
 
+from ...reading.python.nodes import FUNCTIONS, last_name
 from .findings import Finding, Script
 from .interface.guards import reads_interface
 from .reading.guards import absent_arm
-from .reading.values import FUNCTIONS, OPERATIONS, last_name
+from .reading.values import OPERATIONS
 from .running import may_fail, never_runs
 
 _NO_IMPORT = frozenset({"ImportError", "ModuleNotFoundError"})

@@ -6,19 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...reading.python.nodes import FUNCTIONS, constant, folded, keyword, last_name
 from .blueprints import blueprints
 from .data_code import losses_of
-from .findings import Script, keyword
-from .reading.values import (
-    ELSEWHERE,
-    FUNCTIONS,
-    OPERATIONS,
-    SDK_PACKAGES,
-    chosen,
-    constant,
-    folded,
-    last_name,
-)
+from .findings import Script
+from .reading.values import ELSEWHERE, OPERATIONS, SDK_PACKAGES, chosen
 
 # Keyword of a call -> name of the hyperparameter, by the last name of what is called.
 _CALLS: dict[str, dict[str, str]] = {

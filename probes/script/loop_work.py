@@ -10,9 +10,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from .findings import COMPREHENSIONS, Finding, Script, keyword
+from ...reading.python.nodes import COMPREHENSIONS, FUNCTIONS, constant, dotted, keyword, last_name
+from .findings import Finding, Script
 from .loops import TrainingLoop, calls_in
-from .reading.values import FUNCTIONS, constant, dotted, last_name, words
+from .reading.values import words
 
 _LARGE = re.compile(
     r"all_|batch|data|images?\b|frames|features|embeddings|matrix|pixels|audio|wave|hidden|corpus"

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from math import prod
 from typing import NamedTuple
 
+from ...reading.python.nodes import FUNCTIONS, last_name
 from .findings import Script
 from .reading.machine import Machine
 from .reading.statements import own_nodes
 from .reading.terms import Term, Trace
-from .reading.values import BACKWARD, FUNCTIONS, Event, last_name
+from .reading.values import BACKWARD, Event
 from .training.sequences import is_call, length
 
 

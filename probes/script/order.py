@@ -11,10 +11,11 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...reading.python.nodes import last_name
 from .findings import OF_TINKER, Finding, Script
 from .loops import are_toys, is_few, is_stepped
 from .reading.machine import exclusive
-from .reading.values import BACKWARD, TRAINING_STEPS, Event, last_name
+from .reading.values import BACKWARD, TRAINING_STEPS, Event
 from .training.reliance import UNSEEN, is_timed, relies
 from .training.service import may_be_another
 from .training.steps import evaluations

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...reading.python.nodes import FUNCTIONS, LOOPS, argument, constant, dotted, keyword, last_name
 from ..checkpoint.probe import type_of
-from .findings import Finding, Script, argument, at_first, keyword, literal
+from .findings import Finding, Script, at_first, literal
 from .reaching import callers, reaches
-from .reading.values import FUNCTIONS, LOOPS, constant, dotted, last_name, words
+from .reading.values import words
 
 _SAVES = {
     "save_state": "weights",

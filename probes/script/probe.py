@@ -12,6 +12,9 @@ from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, Problem
 from ...facts.progress import UNWATCHED, Progress
 from ...facts.uncollected import uncollected
+from ...reading.python.nodes import constant, last_name
+from ...reading.python.project import Module, Project
+from ...reading.python.sources import Place, Source, parse, source_of
 from ..outcome import Collector, Outcome
 from ..shared.recommended_rates import against_recommendation
 from .api_table import find_api, patterns_of_api
@@ -25,9 +28,7 @@ from .loop_work import find_loop_work
 from .loops import training_loop
 from .order import find_order
 from .outside import find_checkpoints, find_merge, find_outside
-from .reading.project import Module, Project
-from .reading.sources import Place, Source, parse, source_of
-from .reading.values import constant, last_name
+from .reading.values import SDK_PACKAGES, words
 from .rendering import find_rendering, is_for_another, named_renderers
 from .requirements import required_versions
 from .suggestions import fingerprint, suggestion
@@ -76,7 +77,7 @@ def _gathered(given: list[Path | str], vocabulary: Vocabulary, text: str | None)
         if module is not None:
             _read_program(collector, Script(module), len(given))
         return collector.outcome()
-    project = Project([Path(path) for path in given])
+    project = Project([Path(path) for path in given], SDK_PACKAGES | words("packages"))
     outcomes: list[Outcome] = []
     left, entangled = min(MAX_WORK, WORK_OF_ONE * len(given)), 0
     for number, program in enumerate(programs := project.programs()):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from ...reading.python.nodes import FUNCTIONS, dotted, last_name
 from .findings import Script
-from .reading.values import FUNCTIONS, dotted, last_name
 
 _SEVERAL = frozenset({"gather", "as_completed", "wait", "create_task", "ensure_future",
                       "start_soon"})  # fmt: skip

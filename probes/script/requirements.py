@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...facts.problems import ModelMedicError
 from ...facts.regular_files import read_regular
+from ...reading.python.project import MAX_LEVELS, PROJECT_MARKS
+from ...reading.python.sources import Source
 from ..environment.freeze import read_listing
 from ..environment.package_lists import normal_name
-from .reading.project import MAX_LEVELS, PROJECT_MARKS
-from .reading.sources import Source
 
 if TYPE_CHECKING:
     from packaging.version import Version

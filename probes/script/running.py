@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from .reading.nodes import Nodes
-from .reading.values import FUNCTIONS, constant, last_name
+from ...reading.python.nodes import FUNCTIONS, Nodes, constant, last_name
 
 _REFUSALS = frozenset({"TypeError", "AttributeError", "ValidationError"})
 """What the SDK raises on a call that does not fit; other errors have other causes as well."""

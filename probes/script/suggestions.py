@@ -11,10 +11,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+from ...reading.python.nodes import constant
+from ...reading.python.sources import Source, Span
 from .api_table import table
 from .findings import Finding, Script
-from .reading.sources import Source, Span
-from .reading.values import constant
 
 _SPACE = re.compile(r"\s+")
 

@@ -6,10 +6,20 @@ import ast
 import re
 from collections.abc import Iterator
 
-from .findings import COMPREHENSIONS, Finding, Script, argument, at_first, keyword
+from ...reading.python.nodes import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    LOOPS,
+    argument,
+    constant,
+    dotted,
+    keyword,
+    last_name,
+)
+from .findings import Finding, Script, at_first
 from .loops import TrainingLoop, calls_in, client_escapes, is_few, is_toy
 from .reaching import callers, started_together
-from .reading.values import BACKWARD, FUNCTIONS, LOOPS, constant, dotted, last_name, words
+from .reading.values import BACKWARD, words
 
 _COOKBOOK = re.compile(r"tinker_cookbook\.(supervised|rl)\.train\.(main|Config)\Z")
 _LOGS = re.compile(

@@ -1,0 +1,1 @@
+"""Python source: nodes of syntax trees, files, and the modules of a project. Nothing is run."""

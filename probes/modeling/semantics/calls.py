@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..code import words
+from ..port_code import words
 from .values import (
     UNKNOWN,
     UNRESOLVED,

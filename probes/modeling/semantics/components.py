@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..code import Code, words
+from ....reading.python.sources import Code
+from ..port_code import words
 from .evaluator import Evaluator
 from .statements import TooLong
 from .tree import kind_of, linear_kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..code import words
+from ..port_code import words
 from .components import Component, activation, applied
 from .findings import Finding, Pair, Place, close, place_of
 from .tree import linear_kind

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ...script.findings import Finding
-from ...script.reading.values import FunctionNode, dotted, last_name
-from ..code import Code, keywords, words
+from ....reading.python.nodes import FunctionNode, dotted, keywords, last_name
+from ....reading.python.sources import Code
+from ..port_code import Finding, words
 
 _MAKERS = ("torch.", "F.", "nn.functional.", "torch.nn.functional.")
 _CASTS = frozenset({"to", "float", "half", "bfloat16", "type", "type_as"})

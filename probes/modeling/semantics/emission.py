@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ....reading.python.sources import Code
 from ...outcome import Collector
-from ..code import Code
 from .comparison import compare_models
 from .findings import Finding, Place
 from .mapping import Fault, find_faults, read_mapping

@@ -11,8 +11,9 @@ import ast
 from collections.abc import Sequence
 from typing import cast
 
-from ...script.reading.values import FUNCTIONS, FunctionNode, dotted, last_name
-from ..code import Code, words
+from ....reading.python.nodes import FUNCTIONS, FunctionNode, dotted, last_name
+from ....reading.python.sources import Code
+from ..port_code import words
 from .calls import call_builtin, call_foreign, call_method
 from .expressions import Expressions
 from .statements import Frame

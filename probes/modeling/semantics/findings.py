@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from ..code import Code
+from ....reading.python.sources import Code
 from .components import Component
 from .mapping import Mapping
 from .tree import Model

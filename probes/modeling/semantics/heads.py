@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ...script.reading.values import last_name
-from ..code import Code, words
+from ....reading.python.nodes import last_name
+from ....reading.python.sources import Code
+from ..port_code import words
 from .components import Component, read_component
 from .findings import Finding, Pair, Place, place_of
 from .tree import Model, linear_kind

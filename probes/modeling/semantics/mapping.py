@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ...script.reading.values import last_name
+from ....reading.python.nodes import last_name
 from .statements import TooLong
 from .tree import Model
 from .values import Config, Function, Term, Value, walk

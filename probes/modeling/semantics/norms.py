@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..code import words
+from ..port_code import words
 from .components import norm_offset, read_component
 from .findings import Finding, Pair, Place, close, place_of
 from .tree import Model, below, kind_of

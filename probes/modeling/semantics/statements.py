@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ..code import Code
+from ....reading.python.sources import Code
 from .operators import OPERATORS
 from .values import (
     UNKNOWN,

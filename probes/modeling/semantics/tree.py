@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ...script.reading.values import last_name
-from ..code import Code, words
+from ....reading.python.nodes import last_name
+from ....reading.python.sources import Code
+from ..port_code import is_port, words
 from .evaluator import Evaluator
 from .statements import TooLong
 from .values import Config, Instance, Settings, Term, Value, alternatives, concrete, instances
@@ -65,7 +66,7 @@ def read_model(code: Code, settings: Settings) -> Model | None:
     """The model of a file; None where it has none, or it cannot be followed."""
     reader = Evaluator(code, settings)
     head = _head(code)
-    name = _model_class(code, head) if code.is_port else (head.name if head else None)
+    name = _model_class(code, head) if is_port(code) else (head.name if head else None)
     if name is None:
         return None
     try:
@@ -82,11 +83,12 @@ def read_model(code: Code, settings: Settings) -> Model | None:
 
 
 def _head(code: Code) -> ast.ClassDef | None:
+    of_port = is_port(code)
     for name, owner in code.classes.items():
         bases = {last_name(base) for base in owner.bases}
-        if code.is_port and any("ForCausalLM" in base for base in bases):
+        if of_port and any("ForCausalLM" in base for base in bases):
             return owner
-        if not code.is_port and name.endswith(_HEADS):
+        if not of_port and name.endswith(_HEADS):
             return owner
     return None
 

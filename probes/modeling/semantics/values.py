@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..code import Code, words
+from ....reading.python.sources import Code
+from ..port_code import words
 
 Value = Any  # a Python constant or container of values, or one of the classes below
 UNRESOLVED = object()

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
+from ....reading.python.nodes import FUNCTIONS
 from ..findings import Finding, Script
 from ..reaching import callers, started_together
-from ..reading.values import FUNCTIONS
 from . import table
 from .proof import Proof
 from .types import NONE, Known

@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from typing import NamedTuple
 
-from ..reading.values import constant
+from ....reading.python.nodes import constant
 from .table import Class, class_at, fields_call, runs
 from .types import PLAIN_FUTURE, Known
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from ....reading.python.nodes import constant, last_name
 from ..findings import Script
-from ..reading.values import constant, last_name
 
 _REFUSALS = frozenset({"AttributeError", "TypeError", "ValidationError"})
 _NO_IMPORT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from ..findings import Script, argument
-from ..reading.values import FUNCTIONS, last_name
+from ....reading.python.nodes import FUNCTIONS, argument, last_name
+from ..findings import Script
 from .scopes import Binding, Bindings, class_of, is_self
 from .table import PACKAGES
 from .types import NONE, Known, Types, awaited, called, element, imported, is_ours, join, member

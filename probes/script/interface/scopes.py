@@ -7,9 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ..findings import COMPREHENSIONS, Script
-from ..reading.nodes import Nodes
-from ..reading.values import FUNCTIONS
+from ....reading.python.nodes import COMPREHENSIONS, FUNCTIONS, Nodes
+from ..findings import Script
 
 Scope = ast.AST
 SCOPES = (*FUNCTIONS, ast.Lambda, ast.Module)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from ....reading.python.nodes import dotted
 from .machine import Machine
-from .values import MAKERS, UNKNOWN, Value, annotated_name, dotted, made_by
+from .values import MAKERS, UNKNOWN, Value, annotated_name, made_by
 
 _WRAPPERS = (ast.Subscript, ast.BinOp)
 

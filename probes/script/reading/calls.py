@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from ....reading.python.nodes import dotted, last_name
 from .configuration import configured
 from .machine import Machine
 from .terms import grown, one_of, part_of
@@ -16,8 +17,6 @@ from .values import (
     PARAMETERS,
     UNKNOWN,
     Value,
-    dotted,
-    last_name,
     made_by,
     words,
 )

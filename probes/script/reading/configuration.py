@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ....facts.problems import ModelMedicError
+from ....reading.python.nodes import dotted
 from .machine import Machine
-from .values import UNKNOWN, Value, dotted
+from .values import UNKNOWN, Value
 
 MAX_BYTES = 1_000_000
 MAX_PARTS = 2_000

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from ....reading.python.nodes import FUNCTIONS, last_name
 from .annotations import annotated
 from .expressions import evaluate, lineage
 from .machine import Machine
-from .values import FUNCTIONS, UNKNOWN, Value, last_name
+from .values import UNKNOWN, Value
 
 _FIELDS = frozenset({"field", "Field", "attrib", "ib"})
 

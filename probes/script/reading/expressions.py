@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from ....reading.python.nodes import FUNCTIONS, constant, folded
 from .calls import await_value, call
 from .guards import without
 from .machine import Frame, Machine, guessed
 from .terms import one_of, part_of, traced
-from .values import ADDRESS, FUNCTIONS, PLAIN, UNKNOWN, Value, constant, either, folded
+from .values import ADDRESS, PLAIN, UNKNOWN, Value, either
 
 MAX_BASES = 8
 _RESULT_LISTS = {"sample.sequences": "sequence"}

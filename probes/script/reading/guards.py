@@ -6,7 +6,8 @@ from __future__ import annotations
 import ast
 import re
 
-from .values import UNKNOWN, Value, last_name
+from ....reading.python.nodes import last_name
+from .values import UNKNOWN, Value
 
 _ASK = frozenset({"hasattr", "isinstance", "isawaitable", "iscoroutine", "isfuture", "callable"})
 

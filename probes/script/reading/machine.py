@@ -11,8 +11,9 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from ....reading.python.nodes import FunctionNode
 from .terms import Term, Trace
-from .values import NAMED, TITLES, UNKNOWN, Event, FunctionNode, Value
+from .values import NAMED, TITLES, UNKNOWN, Event, Value
 
 MAX_VISITS = 300_000
 MAX_EVENTS = 20_000

@@ -8,23 +8,14 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
+from ....reading.python.nodes import FUNCTIONS, FunctionNode, Tree, last_name
 from .annotations import annotated
 from .definitions import define_class, import_star, make_object
 from .expressions import assign, element, evaluate, imported
 from .guards import absent_arm, without
 from .machine import MAX_CALLS, BudgetError, Finder, Frame, Machine, guessed
-from .nodes import Tree
 from .terms import augmented, rejoined, returned
-from .values import (
-    FUNCTIONS,
-    PLAIN,
-    UNKNOWN,
-    FunctionNode,
-    Value,
-    either,
-    joined,
-    last_name,
-)
+from .values import PLAIN, UNKNOWN, Value, either, joined, mentions_sdk
 
 _PENDING = frozenset({"future", "client-future", "coroutine"})
 _DECORATED = "that its decorator hands on what the function gives"
@@ -343,7 +334,7 @@ def _uncalled(
     for where, tree in machine.trees:
         module, nodes = machine.loaded[where], nodes_of(where, tree)
         called.update(nodes.called)
-        if module is not machine.entry and not nodes.mentions_sdk:
+        if module is not machine.entry and not nodes.kept(mentions_sdk):
             continue
         for node in nodes.definitions:
             if isinstance(node, ast.ClassDef):

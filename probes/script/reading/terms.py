@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .values import UNKNOWN, Value, constant, folded, last_name
+from ....reading.python.nodes import constant, folded, last_name
+from .values import UNKNOWN, Value
 
 if TYPE_CHECKING:
     from .machine import Machine

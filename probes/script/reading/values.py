@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ....reading.python.nodes import Tree
 from ...shared.data_tables import word_list
 
 if TYPE_CHECKING:
@@ -45,9 +46,6 @@ class Value:
 
 
 UNKNOWN = Value()
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 class Event(NamedTuple):
@@ -200,54 +198,6 @@ def _is_none(value: Value) -> bool:
     return value.kind == "unknown" or (value.kind == "const" and value.const is None)
 
 
-def last_name(node: ast.AST | None) -> str:
-    """The last name of a dotted expression: ``b`` for ``x.a.b`` and ``b``."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def dotted(node: ast.AST | None) -> str:
-    """``a.b.c`` for a chain of names, else an empty text."""
-    names: list[str] = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return ""
-    return ".".join([node.id, *reversed(names)])
-
-
-def constant(node: ast.AST | None) -> Any:
-    """The value of a literal (also signed or a product of numbers), else None."""
-    if isinstance(node, ast.Constant):
-        return node.value
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = constant(node.operand)
-        return -inner if _is_number(inner) else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Add, ast.Sub, ast.Div)):
-        return folded(node.op, constant(node.left), constant(node.right))
-    return None
-
-
-def folded(op: ast.operator, left: Any, right: Any) -> Any:
-    """The result of simple arithmetic on two numbers, else None."""
-    if not (_is_number(left) and _is_number(right)):
-        return None
-    if isinstance(op, ast.Mult):
-        return left * right
-    if isinstance(op, ast.Add):
-        return left + right
-    if isinstance(op, ast.Sub):
-        return left - right
-    return left / right if isinstance(op, ast.Div) and right else None
-
-
-def _is_number(value: Any) -> bool:
-    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return plain and -1e100 < value < 1e100
-
-
 def annotated_name(annotation: ast.AST | None) -> ast.AST | None:
     """The part of a type annotation that names a class of the SDK; a text for what is quoted."""
     for node in ast.walk(annotation) if annotation is not None else ():
@@ -259,13 +209,14 @@ def annotated_name(annotation: ast.AST | None) -> ast.AST | None:
     return None
 
 
-def names_sdk(imports: Iterable[ast.AST], names: Iterable[str]) -> bool:
-    """Whether imports or names are the SDK's, or a name stands for one of its clients."""
-    for node in imports:
+def mentions_sdk(tree: Tree) -> bool:
+    """Whether a module imports something of the SDK, or has a name that is the SDK's or stands for
+    one of its clients."""
+    for node in tree.imports:
         told = [getattr(node, "module", None) or "", *(a.name for a in getattr(node, "names", ()))]
         if any(name.partition(".")[0] in _ADAPTING for name in told):
             return True
-    for name in names:
+    for name in tree.names:
         plain = name.removesuffix("_async").lstrip("_")
         if plain in OPERATIONS or NAMED.get(plain) in _CLIENTS or name in MAKERS:
             return True

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ....reading.python.nodes import constant, last_name
 from ..findings import Finding, Script
 from ..reading.machine import exclusive
-from ..reading.values import BACKWARD, Event, constant, last_name
+from ..reading.values import BACKWARD, Event
 
 _EQUAL = (ast.Eq, ast.GtE)
 

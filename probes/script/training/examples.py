@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ....reading.python.nodes import dotted
 from ..findings import Finding, Script
 from ..reading.terms import Called, Term, Trace
-from ..reading.values import Value, dotted
+from ..reading.values import Value
 from .sequences import (
     Segment,
     Size,

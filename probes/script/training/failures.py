@@ -6,9 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+from ....reading.python.nodes import last_name
 from ..findings import Finding, Script
 from ..reaching import callers, reaches
-from ..reading.values import TRAINING_STEPS, last_name
+from ..reading.values import TRAINING_STEPS
 from ..running import following
 
 _COMMENT = re.compile(r"(?:^|\s)#\s*(\S.*)")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..findings import Finding, Script, keyword
+from ....reading.python.nodes import keyword
+from ..findings import Finding, Script
 from ..reading.terms import NOTHING, Called, Term, Trace
 from ..reading.values import BACKWARD, Value
 from ..running import is_changed

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ....reading.python.nodes import constant, last_name
 from ..findings import Finding, Script
 from ..reading.terms import NOTHING, Term, Trace
-from ..reading.values import constant, last_name
 
 _PRODUCTS = frozenset({"matmul", "mm", "bmm"})
 _LOW = frozenset({"bfloat16", "half", "float16"})

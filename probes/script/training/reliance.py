@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from ....reading.python.nodes import LOOPS, dotted, last_name
 from ..findings import Script
-from ..reading.values import LOOPS, dotted, last_name
 
 _CLOCKS = frozenset({"time", "perf_counter", "monotonic", "time_ns", "perf_counter_ns"})
 _LEAVES = (ast.Raise, ast.Return, ast.Assert)

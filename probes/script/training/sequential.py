@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..findings import COMPREHENSIONS, OF_TINKER, Finding, Script
+from ....reading.python.nodes import COMPREHENSIONS, last_name
+from ..findings import OF_TINKER, Finding, Script
 from ..loops import is_many, is_stepped, is_toy
 from ..reading.terms import Called, Term
-from ..reading.values import TRAINING_STEPS, last_name
+from ..reading.values import TRAINING_STEPS
 from .sequences import is_call
 from .service import may_be_another
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..findings import Script, keyword
-from ..reading.values import ELSEWHERE, FUNCTIONS, last_name
+from ....reading.python.nodes import FUNCTIONS, keyword, last_name
+from ..findings import Script
+from ..reading.values import ELSEWHERE
 
 _READS = frozenset({"get", "getenv"})
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from modelmedic.probes.modeling.code import Code
 from modelmedic.probes.modeling.divergence import find_divergences
 from modelmedic.probes.modeling.kernels import find_kernels
+from modelmedic.probes.modeling.port_code import is_port
 from modelmedic.probes.modeling.probe import all_findings
-from modelmedic.probes.script.reading.sources import parse, read_source
+from modelmedic.reading.python.sources import Code, parse, read_source
 
 pytestmark = [pytest.mark.heavy, pytest.mark.slow, pytest.mark.timeout(600)]
 # Patterns that say nothing bad.
@@ -49,7 +49,7 @@ def test_they_are_read_without_error_invented_name_or_false_alarm():
         tree, problems, whole = parse(source)
         assert whole and not problems, path
         code = Code(source, tree, whole)
-        assert not code.is_port, path
+        assert not is_port(code), path
         divergences = find_divergences(code)
         names = known_names(path)
         for each in (*divergences, *find_kernels(code, divergences)):

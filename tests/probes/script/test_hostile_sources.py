@@ -8,8 +8,8 @@ import time
 import pytest
 
 from modelmedic.probes.recognition import find_units, gather_unit
-from modelmedic.probes.script.reading import project
-from modelmedic.probes.script.reading.project import Project
+from modelmedic.reading.python import project
+from modelmedic.reading.python.project import Project
 
 CALL = "import tinker\ntinker.SamplingParams(max_new_tokens=3)\n"
 HEAD, REST = CALL.split("\n", 1)

@@ -15,11 +15,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ....facts.problems import Location, Problem
-from ....facts.regular_files import read_regular
+from ...facts.problems import Location, Problem
+from ...facts.regular_files import read_regular
 from .nodes import Tree
 from .sources import Place, Source, parse, read_source
-from .values import SDK_PACKAGES, words
 
 MAX_MODULES = 2_000
 MAX_KEPT = 400_000
@@ -44,9 +43,11 @@ class Module(NamedTuple):
 
 
 class Project:
-    """The modules that the files at ``paths`` are made of, by key: the path as it was given."""
+    """The modules that the files at ``paths`` are made of, by key: the path as it was given. What
+    is imported of the packages ``foreign`` is never looked for among its files."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], foreign: frozenset[str] = frozenset()) -> None:
+        self._foreign = foreign
         self.problems: list[Problem] = []
         self._modules: dict[str, Module | None] = {}
         self._imported: dict[str, tuple[str, ...]] = {}
@@ -197,7 +198,7 @@ class Project:
                 folder = folder.parent
             return _file_of(folder, parts)
         root = parts[0] if parts else ""
-        if not root or root in SDK_PACKAGES or root in words("packages"):
+        if not root or root in self._foreign:
             return None
         package = _installed(importer)
         for folder in self._search_path(importer):

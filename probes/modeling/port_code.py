@@ -1,13 +1,34 @@
-"""Which side of a condition is the CPU and which the device."""
+"""Code of a port: the names it uses, and which side of a condition is the CPU or the device."""
 
 from __future__ import annotations
 
 import ast
+from functools import partial
+from typing import NamedTuple
 
-from ..script.reading.values import dotted, last_name
-from .code import MAX_DEPTH, Code, words
+from ...reading.python.nodes import dotted, last_name
+from ...reading.python.sources import Code
+from ..shared.data_tables import word_list
 
+# The names that the reading of modeling files knows.
+words = partial(word_list, __file__, "port_code.json")
+MAX_DEPTH = 50
 _FALSE = frozenset({"", "0", "false", "no", "off"})
+
+
+class Finding(NamedTuple):
+    """A pattern at a place; ``node`` is None where the pattern was looked for and is not there."""
+
+    pattern: str
+    node: ast.AST | None
+
+
+def is_port(code: Code) -> bool:
+    """Whether a file takes anything from the Neuron packages."""
+    roots = words("port-packages")
+    return any(m.partition(".")[0] in roots or m in roots for m in code.modules) or any(
+        module.startswith(f"{root}.") for module in code.modules for root in roots
+    )
 
 
 def cpu_side(code: Code, test: ast.expr, depth: int = 0) -> bool | None:

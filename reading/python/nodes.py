@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from heapq import merge
 from itertools import chain
 from typing import Any, TypeVar, cast
 
-from .values import FUNCTIONS, FunctionNode, last_name, names_sdk
-
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 MAX_NODES = 400_000
 _WORD = re.compile(r"\w+")
+_Found = TypeVar("_Found")
 _Node = TypeVar("_Node", bound=ast.AST)
 # Fields that hold no nodes.
 _PLAIN = frozenset({"id", "attr", "arg", "asname", "module", "level", "kind", "type_comment", "tag",
@@ -43,6 +46,7 @@ class Tree:
         self.children: dict[int, list[ast.AST]] = {}
         self.of_type: dict[type[ast.AST], list[int]] = {}
         self.size = 0
+        self._kept: dict[Callable[[Tree], Any], Any] = {}
         waiting: list[ast.AST] = [*reversed(roots)]
         nodes, parents, places = self.nodes, self.parents, self.of_type
         while waiting and self.size < MAX_NODES:
@@ -115,15 +119,19 @@ class Tree:
         return self.by_level((ast.Module, ast.ClassDef, *FUNCTIONS))
 
     @cached_property
-    def mentions_sdk(self) -> bool:
-        """Whether it imports something of the SDK, or has a name that is the SDK's or stands for
-        one of its clients."""
-        names = {*self.attributes}
-        for kind in self.of_type:
+    def names(self) -> frozenset[str]:
+        """The names of variables, attributes, parameters and keyword arguments."""
+        found = {*self.attributes}
+        for kind, places in self.of_type.items():
             for field in {"id", "arg"} & set(kind._fields):
-                places = self.of_type[kind]
-                names.update(getattr(self.nodes[place], field) or "" for place in places)
-        return names_sdk(self.imports, names)
+                found.update(getattr(self.nodes[place], field) or "" for place in places)
+        return frozenset(found)
+
+    def kept(self, find: Callable[[Tree], _Found]) -> _Found:
+        """What a search finds in it, looked for once."""
+        if find not in self._kept:
+            self._kept[find] = find(self)
+        return cast("_Found", self._kept[find])
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -223,3 +231,86 @@ class Nodes:
 
 def _place(found: tuple[int, ast.AST]) -> int:
     return found[0]
+
+
+def last_name(node: ast.AST | None) -> str:
+    """The last name of a dotted expression: ``b`` for ``x.a.b`` and ``b``."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def dotted(node: ast.AST | None) -> str:
+    """``a.b.c`` for a chain of names, else an empty text."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([node.id, *reversed(names)])
+
+
+def constant(node: ast.AST | None) -> Any:
+    """The value of a literal (also signed or a product of numbers), else None."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = constant(node.operand)
+        return -inner if _is_number(inner) else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Add, ast.Sub, ast.Div)):
+        return folded(node.op, constant(node.left), constant(node.right))
+    return None
+
+
+def folded(op: ast.operator, left: Any, right: Any) -> Any:
+    """The result of simple arithmetic on two numbers, else None."""
+    if not (_is_number(left) and _is_number(right)):
+        return None
+    if isinstance(op, ast.Mult):
+        return left * right
+    if isinstance(op, ast.Add):
+        return left + right
+    if isinstance(op, ast.Sub):
+        return left - right
+    return left / right if isinstance(op, ast.Div) and right else None
+
+
+def _is_number(value: Any) -> bool:
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return plain and -1e100 < value < 1e100
+
+
+def keyword(call: ast.Call, name: str) -> ast.expr | None:
+    """The keyword argument ``name`` of a call."""
+    return next((k.value for k in call.keywords if k.arg == name), None)
+
+
+def argument(call: ast.Call, name: str, position: int) -> ast.expr | None:
+    """An argument given by name or by position."""
+    given = keyword(call, name)
+    if given is None and position < len(call.args):
+        given = call.args[position]
+        if any(isinstance(a, ast.Starred) for a in call.args[: position + 1]):
+            return None
+    return given
+
+
+def assignments(node: ast.AST) -> Iterable[tuple[ast.expr, ast.expr]]:
+    """(target, value) of an assignment; none for other statements."""
+    if isinstance(node, ast.Assign):
+        return [(target, node.value) for target in node.targets]
+    if isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+        return [(node.target, node.value)]
+    return []
+
+
+def keywords(call: ast.Call) -> dict[str, ast.expr]:
+    """The keyword arguments of a call by name."""
+    return {each.arg: each.value for each in call.keywords if each.arg is not None}
+
+
+def is_open(call: ast.Call) -> bool:
+    """Whether a call takes arguments that cannot be seen (``*args`` or ``**kwargs``)."""
+    stars = any(isinstance(each, ast.Starred) for each in call.args)
+    return stars or any(each.arg is None for each in call.keywords)

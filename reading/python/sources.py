@@ -1,4 +1,7 @@
-"""Reading scripts and notebooks: text in, syntax tree and places out. Nothing is executed."""
+"""Python files and notebooks: their text, syntax tree and places, and what their names stand for.
+
+Nothing is executed.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ import ast
 import re
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from ....facts.problems import Location, Problem
-from ....facts.regular_files import read_regular
+from ...facts.problems import Location, Problem
+from ...facts.regular_files import read_regular
+from .nodes import FUNCTIONS, FunctionNode, Nodes, assignments, dotted, last_name
 
 MAX_SCRIPT_BYTES = 2_000_000
 MAX_NOTEBOOK_BYTES = 20_000_000
@@ -26,6 +31,8 @@ _ENCODINGS = frozenset({
 })  # fmt: skip
 _MAGIC = re.compile(r"^(\s*)(%|!|\?)")
 _ASSIGNED_MAGIC = re.compile(r"^(\s*+)([\w,][\w, ]*=\s*)([%!].*)$")
+_CLASS_NAME = re.compile(r"_*[A-Z][A-Za-z0-9_]*\Z", re.ASCII)
+_CONSTANT_NAME = re.compile(r"_*[A-Z][A-Z0-9_]+\Z", re.ASCII)
 
 
 class Place(NamedTuple):
@@ -211,11 +218,19 @@ class _Broken(NamedTuple):
     reason: str
 
 
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def parse_text(text: str) -> ast.Module:
+    """The tree of a whole text, without warnings. Raises one of UNPARSABLE."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # invalid escapes are the author's business
+        return ast.parse(text)
+
+
 def _parsed(text: str) -> ast.Module | _Broken:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes are the user's business
-            return ast.parse(text)
+        return parse_text(text)
     except SyntaxError as error:
         return _Broken(error.lineno or 1, error.msg or "syntax error")
     except (RecursionError, MemoryError, ValueError) as error:
@@ -238,3 +253,129 @@ def _parts(lines: tuple[str, ...]) -> list[tuple[int, int]]:
 def _unreadable(path: Path, reason: str) -> Problem:
     hint = "name a Python script or a notebook (.py, .ipynb)"
     return Problem("MM440", f"there is no script to read: {reason}", Location(str(path)), hint)
+
+
+class Code(Nodes):
+    """A file that was parsed. ``whole`` says that no part of it was left out."""
+
+    def __init__(self, source: Source, tree: ast.Module, parsed: bool) -> None:
+        super().__init__(tree)
+        self.source = source
+        self.whole = self.whole and parsed
+
+    @property
+    def name(self) -> str:
+        """The file, as it was given."""
+        return self.source.name
+
+    def class_of(self, node: ast.AST) -> ast.ClassDef | None:
+        """The innermost class around a node."""
+        return next((each for each in self.above(node) if isinstance(each, ast.ClassDef)), None)
+
+    def line(self, node: ast.AST) -> int:
+        """The line of a node in the file."""
+        return self.source.place(node).line
+
+    def at(self, node: ast.AST) -> str:
+        """``file:line`` of a node."""
+        return self.source.place(node).location(self.name)
+
+    @cached_property
+    def imports(self) -> dict[str, str]:
+        """Name -> what it was imported as: ``torch.nn`` or ``.custom_calls.CustomRMSNorm``."""
+        found: dict[str, str] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    short = alias.asname or alias.name.partition(".")[0]
+                    found[short] = alias.name if alias.asname else short
+            elif isinstance(node, ast.ImportFrom):
+                module = "." * node.level + (node.module or "")
+                for alias in node.names:
+                    found[alias.asname or alias.name] = f"{module}.{alias.name}"
+        return found
+
+    @cached_property
+    def modules(self) -> frozenset[str]:
+        """The modules that are imported, with their full names."""
+        found: set[str] = set()
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                found.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                found.add(node.module or "")
+        return frozenset(found)
+
+    @cached_property
+    def classes(self) -> dict[str, ast.ClassDef]:
+        """The classes of the file by name, nested ones too; the last of a name counts."""
+        return {node.name: node for node in self.all(ast.ClassDef)}
+
+    def class_name(self, node: ast.AST | None, called: bool = False) -> str | None:
+        """The class that an expression names, ``RMSNorm`` or ``nn.RMSNorm``: one that the file
+        defines, or a name with a capital that it imports. A name all in capitals is a constant
+        unless it is ``called``. None for anything else."""
+        if isinstance(node, ast.Name):
+            if node.id in self.classes:
+                return node.id
+            is_class = node.id in self.imports and _is_class_name(node.id, called)
+            return node.id if is_class else None
+        name = dotted(node)
+        if not name or not _is_class_name(name.rpartition(".")[2], called):
+            return None
+        return name if name.partition(".")[0] in self.imports else None
+
+    @cached_property
+    def values(self) -> dict[str, ast.expr]:
+        """Name or ``self.name`` -> value, of those that are assigned exactly once in the file."""
+        found: dict[str, ast.expr] = {}
+        spoilt: set[str] = set()
+        for node in self.nodes:
+            for target, value in assignments(node):
+                name = dotted(target)
+                if name in found:
+                    spoilt.add(name)
+                elif name:
+                    found[name] = value
+        return {name: value for name, value in found.items() if name not in spoilt}
+
+    def methods(self, owner: ast.ClassDef) -> dict[str, FunctionNode]:
+        """The methods of a class by name."""
+        return {node.name: node for node in owner.body if isinstance(node, FUNCTIONS)}
+
+    def forward_methods(self, owner: ast.ClassDef) -> list[FunctionNode]:
+        """``forward`` of a class and the methods of the class that it calls, also indirectly."""
+        methods = self.methods(owner)
+        names = [name for name in methods if name in ("forward", "__call__")]
+        for name in names:  # grows while it is read
+            for call in self.all(ast.Call, methods[name]):
+                called = dotted(call.func)
+                short = called[5:] if called.startswith("self.") else ""
+                if short in methods and short not in names:
+                    names.append(short)
+        return [methods[name] for name in names]
+
+    @cached_property
+    def forwards(self) -> list[FunctionNode]:
+        """The forward methods of all classes, in the order of the text."""
+        # The forward of an autograd function belongs to training.
+        owners = (owner for owner in self.all(ast.ClassDef)
+                  if "Function" not in map(last_name, owner.bases))  # fmt: skip
+        found = [method for owner in owners for method in self.forward_methods(owner)]
+        return list({id(each): each for each in found}.values())
+
+
+def code_of(source: Source) -> tuple[Code, list[Problem]]:
+    """A source with what its names stand for."""
+    tree, problems, whole = parse(source)
+    return Code(source, tree, whole and not problems), problems
+
+
+def read_code(text: str, name: str) -> Code | None:
+    """A file whose text is at hand; None where it is no Python that can be read."""
+    source, _ = source_of(text.encode("utf-8", "replace"), name)
+    return None if source is None else code_of(source)[0]
+
+
+def _is_class_name(name: str, called: bool) -> bool:
+    return bool(_CLASS_NAME.match(name)) and (called or not _CONSTANT_NAME.match(name))
