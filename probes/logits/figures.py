@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
 
 TOP = {"top5_error": 5, "top50_error": 50, "top1000_error": 1000, "all_error": 0}
 """How many of the best logits of the reference each error is of; 0: all."""

@@ -14,9 +14,9 @@ from typing import Any
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location
+from ...reading.tensors import np
+from ...reading.tensors.stored import Stored, list_stored
 from ..outcome import Collector, Outcome, not_available
-from ..shared import np
-from ..tensors.stored import Stored, list_stored
 from .figures import Figures, Start, align, compare, least
 from .recognition import BASELINE, REFERENCE, TARGET
 

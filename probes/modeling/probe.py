@@ -136,7 +136,7 @@ def _add_comparison(
 
 def _keys(collector: Collector, path: Path) -> list[str] | None:
     """The keys of a checkpoint, from its index or its headers; None where none can be read."""
-    from ..weights.safetensors_files import open_weights, read_json
+    from ...reading.tensors.safetensors_files import open_weights, read_json
 
     problems: list[Problem] = []
     index = path / "model.safetensors.index.json" if path.is_dir() else path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
 
 EPS = 1e-12
 TOP = (1, 5, 10)

@@ -12,14 +12,14 @@ from ...facts.fact import Fact
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Problem
 from ...facts.progress import UNWATCHED, Progress
+from ...reading.tensors import np
+from ...reading.tensors.stored import list_stored
 from ..experiment.components import family_of, normal_name
 from ..experiment.limits import Limits
 from ..replay.captures import Run
-from ..shared import np
 from ..tensors.naming import is_logits, name_all
 from ..tensors.probe import gather_tensors
 from ..tensors.roles import find_roles
-from ..tensors.stored import list_stored
 from .figures import LogitFigures, logit_figures
 
 STEP, SPIKE = "step", "spike"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
 from .captures import Run
 from .checkpoint import Checkpoint
 from .spec import OUT, Config, Reading, readings

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..shared import np
+from ...reading.tensors import np
+from ...reading.tensors.stored import Stored, numbers
 from ..tensors.naming import Name
-from ..tensors.stored import Stored
-from .checkpoint import numbers
 
 MAX_NUMBERS = 1 << 26
 """Numbers of a run that are kept."""

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...facts.problems import Problem
-from ..shared import np
-from ..tensors.stored import Stored, list_stored
+from ...reading.tensors.stored import Stored, list_stored, numbers
 
 MAX_NUMBERS = 1 << 28
 """Numbers of one weight that are read; larger ones are left out."""
@@ -60,9 +59,3 @@ def plain_name(name: str) -> str:
     while name.startswith("model."):
         name = name[6:]
     return name
-
-
-def numbers(stored: Stored) -> Any:
-    """All numbers of a tensor, in float32."""
-    with stored.open() as reader:
-        return np.array(reader.read(stored.size), dtype=np.float32).reshape(stored.shape)

@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
-from ..shared import np
+from ...reading.tensors import np
 from .captures import Run
 from .hypotheses import Hypothesis
 from .modules import EXPLAINS, Module, Trial, computed

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
 
 FAILS, SOUND = 3.0, 2.0
 """R of a place from which on it fails, and up to which it does not."""

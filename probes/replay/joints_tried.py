@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
 from .captures import Run
 from .failing_parts import of_output
 from .formula.few_bits import in_format

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
 from .failing_parts import Part
 from .formula.feedforward import route
 from .formula.few_bits import stored, weight_in

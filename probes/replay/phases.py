@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
 from .spec import Reading
 
 FLOOR = 5e-4

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem
 from ...facts.progress import UNWATCHED, Progress
-from ..shared import np
+from ...reading.tensors import np
+from ...reading.tensors.stored import Stored
 from ..tensors.naming import Name
-from ..tensors.stored import Stored
 from . import doubts, joints_tried
 from .beside import LAYER, Beside, ending, others, siblings
 from .captures import Run

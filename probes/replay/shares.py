@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
 from .finding.parts import factors_of_parts
 from .formula.attention import mixed_heads
 from .formula.feedforward import expert_output, inner, routed

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
 
 Config = Mapping[str, Any]
 Raw = Mapping[str, Any]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
 from .captures import Run
 from .modules import Sides
 from .spec import Reading

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..shared import np
+from ...reading.tensors import np
 from .failing_parts import Part, of_heads, of_output
 from .finding.given import Given
 from .finding.masks import heads_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..shared import np
+from ...reading.tensors import np
 from .formula.few_bits import weight_in
 from .weight_orders import ORDERS, Around, Change, Weights
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
 
 Weights = Mapping[str, Any]
 

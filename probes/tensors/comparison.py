@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
+from ...reading.tensors.stored import Reader, Stored
 from .device import GPU_BLOCK, Compute, Figures
 from .products import largest, products, refine
-from .stored import Reader, Stored
 
 BLOCK = 1 << 17
 """Elements of a piece: its five float32 arrays lie in the cache of the processor."""

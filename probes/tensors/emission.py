@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence, Set
 from typing import Any
 
+from ...reading.tensors import np
 from ..experiment.components import family_of, normal_name
 from ..experiment.limits import Limits
 from ..outcome import Collector
-from ..shared import np
 from .comparison import Result
 from .faults import Fault, Row, cascading, first_low
 from .naming import Name

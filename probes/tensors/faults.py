@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...reading.tensors import np
 from ..experiment.limits import Limits
-from ..shared import np
 from .comparison import Result
 from .naming import Name
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...facts.problems import Location, Problem
-from ..shared import np
+from ...reading.tensors import np
+from ...reading.tensors.stored import Stored
 from .naming import Name
-from .stored import Stored
 
 ROLES = ("ref_fp32", "ref_bf16", "target")
 MAX_TOKENS = 1 << 20

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .stored import Stored
+from ...reading.tensors.stored import Stored
 
 _CAPTURE = re.compile(
     r"captured_tensors_(?P<phase>cte|tg)_step_(?P<step>\d+)_module_(?P<module>.+?)"

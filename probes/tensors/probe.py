@@ -23,8 +23,9 @@ from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, Problem
 from ...facts.progress import UNWATCHED, Progress, interrupted
 from ...facts.regular_files import read_regular
+from ...reading.tensors import np
+from ...reading.tensors.stored import Stored, list_stored
 from ..outcome import Collector, Outcome, not_available
-from ..shared import np
 from .comparison import BLOCK, MAX_WIDTH, Result, align, compare
 from .device import Compute, find_gpu
 from .emission import add_faults, add_logits, add_results, add_signatures
@@ -35,7 +36,6 @@ from .replays import Replays
 from .roles import Roles, find_roles
 from .samples import Samples
 from .signatures import signatures
-from .stored import Stored, list_stored
 from .ties import Ties
 
 MAX_ELEMENTS = 2**31

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..shared import np
+from ...reading.tensors import np
 
 SHORT = 1 << 10
 """Number of products that are summed in float32."""

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...reading.tensors import np
 from ..experiment.components import family_of, normal_name
-from ..shared import np
 from .naming import Name
 from .samples import Sample, Samples
 

@@ -8,9 +8,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-TORCH = (".pt", ".pth")
-SUFFIXES = (".safetensors", ".npy", ".npz", *TORCH)
-PICKLES = (".pkl", ".bin", ".ckpt")
+from ...reading.tensors.stored import PICKLES, SUFFIXES, TORCH
+
 _MAX_ENTRIES = 4_096
 _SEPARATOR = re.compile(r"[^a-z0-9]+")
 _NAMES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..shared import np
+from ...reading.tensors import np
 from .samples import Sample
 
 _TURNS = 0.2

@@ -7,10 +7,10 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
+from ...reading.tensors.stored import Stored
 from .comparison import Rows, align
 from .naming import Name, is_logits
-from .stored import Stored
 
 MAX_NUMBERS = 1 << 21
 """Numbers of a tensor that are looked at: its first rows, 16 MB in float64."""

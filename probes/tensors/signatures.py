@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...reading.tensors import np
 from ..experiment.components import family_of, normal_name
-from ..shared import np
 from .faults import Fault, Row
 from .naming import Name
 from .relations import relate

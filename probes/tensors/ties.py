@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...reading.tensors import np
 from ..experiment.components import family_of, normal_name
-from ..shared import np
 from .comparison import Shape
 from .naming import Name
 from .samples import Samples

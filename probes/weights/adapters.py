@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem, excerpt
-from ..shared import np
+from ...reading.tensors import np
+from ...reading.tensors.number_formats import as_float32
+from ...reading.tensors.safetensors_files import Tensor, WeightFiles, open_weights
 from .lora_scales import Scales, number
-from .number_formats import as_float32
 from .recognition import ADAPTER as CONFIG
-from .safetensors_files import Tensor, WeightFiles, open_weights
 
 PAIR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.[A-Za-z0-9_-]{1,64})?(?:\.weight)?\Z")
 _MAGNITUDE = re.compile(

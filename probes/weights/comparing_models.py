@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...facts.problems import Location, excerpt
 from ...facts.progress import Progress
+from ...reading.tensors.safetensors_files import Tensor, open_weights
 from ..outcome import Collector
 from .adapters import Adapter, open_adapter
 from .comparing_tensors import Comparing
@@ -15,7 +16,6 @@ from .form.alignment import align, unwrap
 from .form.export_form import add_form, tied_head
 from .form.tied_head import one_head
 from .merge_facts import Findings, add_merge
-from .safetensors_files import Tensor, open_weights
 from .targets import Family, Plan, canonical, plan_targets, recognise_family
 
 

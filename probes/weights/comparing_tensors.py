@@ -7,13 +7,13 @@ from pathlib import Path
 
 from ...facts.problems import Location, excerpt
 from ...facts.progress import Progress, Step, go_on, interrupted
+from ...reading.tensors.safetensors_files import Tensor
 from ..outcome import Collector
 from .adapters import Adapter
 from .comparison import Verdict, compare
 from .comparison_facts import Found
 from .displaced import Search
 from .form.alignment import Aligned
-from .safetensors_files import Tensor
 from .targets import Plan, Target, canonical
 from .untouched import Untouched, compare_untouched
 

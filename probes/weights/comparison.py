@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
+from ...reading.tensors.number_formats import as_float32, equal, store
+from ...reading.tensors.safetensors_files import Tensor
 from .displaced import Origin
 from .hypotheses import LOW_PRECISION, RIGHT, Way, ways
-from .number_formats import as_float32, equal, store
 from .pairs import Block, Pair, Score, blocks_of, ratio, row_numbers, thinned
-from .safetensors_files import Tensor
 from .strangers import is_rounded, name_stranger
 from .targets import Target
 

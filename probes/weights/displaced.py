@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
+from ...reading.tensors.number_formats import as_float32
+from ...reading.tensors.safetensors_files import Tensor
 from .hypotheses import RIGHT, Updates
-from .number_formats import as_float32
 from .pairs import Block, Pair, ratio, row_numbers
-from .safetensors_files import Tensor
 from .targets import Target
 
 # Cosine of a change and the update of another place from which on the one is the other.

@@ -9,10 +9,10 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
+from ...reading.tensors.number_formats import store, through
 from .adapters import Lora
 from .magnitudes import lengthened
-from .number_formats import store, through
 from .targets import Piece, Target
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..shared import np
-from .number_formats import as_float32
-from .safetensors_files import Tensor
+from ...reading.tensors import np
+from ...reading.tensors.number_formats import as_float32
+from ...reading.tensors.safetensors_files import Tensor
 
 
 def lengthened(base: Tensor, magnitude: Tensor, update: Any, rows: Any) -> Any:

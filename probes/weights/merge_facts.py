@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ...reading.tensors.number_formats import SIZES
+from ...reading.tensors.safetensors_files import WeightFiles
 from ..outcome import Collector
 from .adapters import Adapter
 from .form.model_names import base_names
-from .number_formats import SIZES
-from .safetensors_files import WeightFiles
 from .targets import Family, Plan, canonical
 
 _FAMILIES = ("qwen3", "qwen3-vl", "qwen3.5", "gpt-oss", "deepseek", "kimi", "nemotron", "llama",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..shared import np
+from ...reading.tensors import np
+from ...reading.tensors.number_formats import as_float32, equal, is_bfloat16_in_float32, store
+from ...reading.tensors.safetensors_files import Tensor
 from .hypotheses import RIGHT, Updates, Way
-from .number_formats import as_float32, equal, is_bfloat16_in_float32, store
-from .safetensors_files import Tensor
 from .targets import Target
 
 BLOCK = 2**20

@@ -1,7 +1,7 @@
 """Folders with weights -> facts: what the base model, the adapter and the merge are like, and which
 update each tensor of the merged model really received.
 
-Problems: MM430 to MM434 from :mod:`.safetensors_files`, MM435 and MM436 from :mod:`.adapters`,
+Problems: MM430 to MM434 from the reader of safetensors, MM435 and MM436 from :mod:`.adapters`,
 MM437 modules of the adapter have no tensor in the base model or another shape, MM438 tensors
 could not be compared, MM439 folders are missing for a comparison, or nothing was given, MM407
 interrupted.

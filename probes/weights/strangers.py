@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..shared import np
+from ...reading.tensors import np
+from ...reading.tensors.number_formats import as_float32, rounding_energy
 from .hypotheses import RIGHT, Way
-from .number_formats import as_float32, rounding_energy
 from .pairs import PLACES, Block, Pair, row_numbers
 
 # Largest distance of a change from a low-dimensional one, in units of the expected rounding.

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from ...reading.tensors.safetensors_files import Tensor
 from .adapters import Lora
-from .safetensors_files import Tensor
 
 _PREFIX = re.compile(
     r"(?:base_model\.model\.)?(?:model\.|language_model\.|backbone\.|base_layer\.)*"

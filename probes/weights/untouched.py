@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..shared import np
-from .number_formats import SIZES, as_float32, equal, store, through
+from ...reading.tensors import np
+from ...reading.tensors.number_formats import SIZES, as_float32, equal, store, through
+from ...reading.tensors.safetensors_files import Tensor
 from .pairs import blocks_of
-from .safetensors_files import Tensor
 
 _CHUNK = 2**22
 # Formats through which a float32 model may have gone, by the name that facts have for them.

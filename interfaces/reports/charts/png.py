@@ -136,7 +136,7 @@ def _errors(capture: Path, component: str) -> tuple[Any, Any] | None:
     from ....probes.tensors.naming import name_all
     from ....probes.tensors.roles import find_roles
     from ....probes.tensors.samples import Samples
-    from ....probes.tensors.stored import list_stored
+    from ....reading.tensors.stored import list_stored
 
     runs = [name_all(list_stored(path, [])) for path in find_roles(capture).three or ()]
     name = next((n for n in runs[0] if n.shown == component), None) if runs else None

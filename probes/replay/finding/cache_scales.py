@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from ..formula.formulas import FORMULAS
 from ..spec import Reading
 from .given import Finder, Found, Given

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from .embedding_rows import ALIKE, RANKS, vectors_of
 from .fresh_weights import fresh_kind, normal_sizes
 from .given import Finder, Found, Given

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from ..formula.basics import activate
 from ..formula.feedforward import expert_output, routed
 from ..spec import Reading

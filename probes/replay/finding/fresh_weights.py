@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from ..formula.attention import mixed_heads
 from ..formula.feedforward import inner
 from .given import Finder, Found, Given

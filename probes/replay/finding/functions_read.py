@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ...shared import np
+from ....reading.tensors import np
 from ..formula.basics import activate
 from ..formula.formulas import FORMULAS
 from ..spec import Reading

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from .given import Finder, Found, Given
 from .masks import _scene, heads_of
 

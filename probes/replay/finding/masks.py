@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...shared import np
+from ....reading.tensors import np
 from ..formula.attention import unmasked
 from ..formula.masking import seen_as_it_should
 from .given import Finder, Found, Given

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...shared import np
+from ....reading.tensors import np
 from ..formula.attention import mixed_heads
 from ..formula.feedforward import expert_output, inner, moe, routed
 from ..spec import Reading

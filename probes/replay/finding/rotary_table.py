@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...shared import np
+from ....reading.tensors import np
 from ..formula.formulas import FORMULAS
 from ..formula.rope import Spec, frequencies
 from .given import Finder, Found, Given

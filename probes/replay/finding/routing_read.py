@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...shared import np
+from ....reading.tensors import np
 from ..formula.feedforward import _expert, moe, route
 from .given import Finder, Found, Given
 from .parts import experts_around

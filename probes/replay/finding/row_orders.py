@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ...shared import np
+from ....reading.tensors import np
 from ..spec import Reading
 from .given import Finder, Given
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...shared import np
+from ....reading.tensors import np
 from .basics import capped, linear, normalise, reduced
 from .few_bits import stored
 from .masking import as_found, cached, masked

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from ...tensors.relations import ACTIVATIONS
 from .few_bits import in_format
 from .nodes import at

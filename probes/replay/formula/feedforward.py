@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from .basics import Weights, activate, linear, reduced
 from .few_bits import stored
 from .nodes import at

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...shared import np
-from ...weights.number_formats import through
+from ....reading.tensors import np
+from ....reading.tensors.number_formats import through
 
 _EIGHT_BITS = {"F8_E4M3": (3, -6, 448.0), "F8_E5M2": (2, -14, 57_344.0)}
 """Digits of the fraction, the least exponent, and the largest number."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from .attention import attention
 from .basics import activate, capped, mix, normalise, reduced, rotary
 from .feedforward import mlp, moe

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from .basics import capped
 from .rope import Spec
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ...shared import np
-from ...weights.number_formats import through
+from ....reading.tensors import np
+from ....reading.tensors.number_formats import through
 from .few_bits import stored
 
 Spec = Mapping[str, Any]

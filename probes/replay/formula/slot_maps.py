@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 
 
 def slot_map(how: str, start: int, count: int) -> Any:

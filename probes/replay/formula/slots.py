@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from .few_bits import in_format
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from .relations import MOST_PLACES
 from .values import Value
 

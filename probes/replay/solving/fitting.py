@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...shared import np
+from ....reading.tensors import np
 
 MOST_NUMBERS = 1 << 23
 NONE = 0.1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from ..formula.basics import activate, capped, normalise
 from ..formula.few_bits import in_format
 from ..formula.masking import seen_as_it_should

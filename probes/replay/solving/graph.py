@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ...shared import np
+from ....reading.tensors import np
 from ..spec import Reading
 from ..weight_orders import Around
 from .relations import RELATIONS

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from ..formula.basics import activate
 from . import functions, positions, rotations
 from .values import Found, Relation, Value

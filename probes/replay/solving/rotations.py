@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...shared import np
+from ....reading.tensors import np
 from ..formula.positions import places
 from ..formula.rope import angles, rotate
 from .values import Found, Value

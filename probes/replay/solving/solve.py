@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ...shared import np
+from ....reading.tensors import np
 from ..hypotheses import Hypothesis
 from ..phases import WHERE, limited
 from ..spec import Reading

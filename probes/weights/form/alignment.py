@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ....reading.tensors.safetensors_files import Tensor
 from ..adapters import PAIR
-from ..safetensors_files import Tensor
 from ..targets import canonical
 from .fused_tensors import take_apart
 

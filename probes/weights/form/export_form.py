@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....reading.tensors.safetensors_files import WeightFiles
 from ...outcome import Collector
 from ..comparison import compare
 from ..comparison_facts import Found
-from ..safetensors_files import WeightFiles
 from ..targets import Target
 from .alignment import Aligned, Unwrapped
 from .tied_head import Head

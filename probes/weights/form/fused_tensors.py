@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from ..number_formats import SIZES
-from ..safetensors_files import Tensor
+from ....reading.tensors.number_formats import SIZES
+from ....reading.tensors.safetensors_files import Tensor
 from ..targets import canonical
 
 _PARTS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..safetensors_files import WeightFiles
+from ....reading.tensors.safetensors_files import WeightFiles
 
 _CACHED = re.compile(r"models--([^/\\]+?)--([^/\\]+)\Z")
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..safetensors_files import Tensor, WeightFiles
+from ....reading.tensors.safetensors_files import Tensor, WeightFiles
 from ..targets import canonical
 from ..untouched import compare_untouched
 

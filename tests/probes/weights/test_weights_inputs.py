@@ -160,7 +160,7 @@ class TestFiles:
 
 def _open_then_cut(path):
     """open_weights, but the merged file loses its end after its header was read."""
-    from modelmedic.probes.weights.safetensors_files import open_weights
+    from modelmedic.reading.tensors.safetensors_files import open_weights
 
     files = open_weights(path)
     if path.name == "m":

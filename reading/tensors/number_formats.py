@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..shared import np
+from . import np
 
 # Formats that can be compared number by number -> (numpy name of the stored array, bytes each).
 FORMATS = {"BF16": ("<u2", 2), "F16": ("<f2", 2), "F32": ("<f4", 4), "F64": ("<f8", 8)}

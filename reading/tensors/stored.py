@@ -19,13 +19,14 @@ from typing import IO, Any, BinaryIO, NamedTuple
 
 from ...facts.problems import Location, Problem, excerpt
 from ...facts.regular_files import open_regular
-from ..shared import np
-from ..weights.number_formats import FORMATS
-from ..weights.safetensors_files import open_weights
-from .contents import PickledError, form_of, is_bomb, open_archive
-from .roles import PICKLES, SUFFIXES, TORCH
-from .torch_files import is_saved, saved_tensors
+from . import np
+from .archives import PickledError, form_of, is_bomb, is_saved, open_archive, saved_tensors
+from .number_formats import FORMATS
+from .safetensors_files import open_weights
 
+TORCH = (".pt", ".pth")
+SUFFIXES = (".safetensors", ".npy", ".npz", *TORCH)
+PICKLES = (".pkl", ".bin", ".ckpt")
 MAX_FILES = 4_000
 MAX_TENSORS = 20_000
 _MAX_HEADER = 10_000  # it is parsed as Python; numpy has the same bound
@@ -126,6 +127,12 @@ class Reader:
             if not part:
                 raise ValueError("the file ends before its tensor does")
             left -= len(part)
+
+
+def numbers(stored: Stored) -> Any:
+    """All numbers of a tensor, in float32."""
+    with stored.open() as reader:
+        return np.array(reader.read(stored.size), dtype=np.float32).reshape(stored.shape)
 
 
 def list_stored(path: Path, problems: list[Problem]) -> list[Stored]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem, excerpt
 from ...facts.regular_files import open_regular, read_regular
-from ..shared import np
+from . import np
 from .number_formats import FORMATS, SIZES
 
 MAX_HEADER = 100 * 2**20  # the limit of the file format itself
@@ -105,6 +105,17 @@ def open_weights(path: Path, config_name: str = "config.json") -> WeightFiles:
     config = read_json(folder / config_name, problems) or {}
     ordered = {name: tensors[name] for name in sorted(tensors)}
     return WeightFiles(path, ordered, config, tuple(problems), lost)
+
+
+def is_safetensors(head: bytes) -> bool:
+    """Whether this is the head of a safetensors file: eight bytes of length, then a JSON object."""
+    if len(head) < 10 or head[8:9] != b"{":
+        return False
+    length = int.from_bytes(head[:8], "little")
+    if not 2 <= length <= MAX_HEADER:
+        return False
+    start = head[8 : 8 + min(length, 65_536)]
+    return b'"dtype"' in start or start.rstrip(b" ") == b"{}" or b'"__metadata__"' in start
 
 
 def read_json(path: Path, problems: list[Problem]) -> dict[str, Any] | None:

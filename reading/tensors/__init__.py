@@ -1,0 +1,1 @@
+"""Tensors in files: safetensors, npy, npz and what torch.save writes, read in pieces."""
