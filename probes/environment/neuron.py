@@ -15,8 +15,8 @@ from typing import Any
 
 from ...facts.problems import Location, ModelMedicError, excerpt
 from ...facts.regular_files import read_regular
+from ...reading.text.values import json_table
 from ..outcome import Collector
-from ..shared.data_tables import table
 
 SYSTEM_PACKAGES = ("aws-neuronx-dkms", "aws-neuronx-runtime-lib", "aws-neuronx-collectives",
                    "aws-neuronx-tools")  # fmt: skip
@@ -67,7 +67,7 @@ def add_release(collector: Collector, place: str, packages: Mapping[str, str]) -
 
 def sdk_release(packages: Mapping[str, str]) -> str | None:
     """The release of the Neuron SDK by the versions of its packages (name -> version)."""
-    for row in table(__file__, "neuron_releases.json")["packages"]:
+    for row in json_table(__file__, "neuron_releases.json")["packages"]:
         parts = packages.get(row["name"], "").split("+")[0].split(".")
         for count in (3, 2):
             if release := row["releases"].get(".".join(parts[:count])):

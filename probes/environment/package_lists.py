@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..shared import toml
+from ...reading.text.values import read_toml
 
 _NAME = r"([A-Za-z0-9_](?:[A-Za-z0-9._-]{0,150}[A-Za-z0-9])?)"
 _VERSION = r"([A-Za-z0-9][A-Za-z0-9.+!_-]{0,100})"
@@ -118,7 +118,7 @@ def toml_packages(text: str) -> tuple[list[Entry], str, int]:
     A broken file is read line by line, so that its good part survives.
     """
     try:
-        data = toml.loads(text)
+        data = read_toml(text)
     except (ValueError, RecursionError) as error:  # also a number with thousands of digits
         place = _PLACE.search(str(error))
         return list(_lines(text)), f"not valid TOML: {error}"[:200], int(place[1]) if place else 0

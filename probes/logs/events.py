@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from ...reading.text.values import json_table
 from ..messages.http_statuses import operation_of
-from ..shared import data_tables
 
 # A placeholder stands for an id, a name or a number, not for half a log.
 _LONGEST_GAP = 500
@@ -40,7 +40,7 @@ class Event(NamedTuple):
 @lru_cache(maxsize=1)
 def table() -> Table:
     """The table of the file, read once."""
-    data = data_tables.table(__file__, "log_events.json")
+    data = json_table(__file__, "log_events.json")
     events = tuple((row["event"], tuple(map(_template, row["templates"])))
                    for row in data["events"])  # fmt: skip
     return Table(events, tuple(data["signals"]), frozenset(data["owners"]))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ..shared.exception_lines import exception_line
-from ..shared.tracebacks import starts_traceback
+from ...reading.text.exceptions import exception_line
+from ...reading.text.json_records import json_record
+from ...reading.text.log_lines import log_head
+from ...reading.text.tracebacks import starts_traceback
 from .files import HEAD, LogFamilies
-from .json_records import json_record
-from .lines import log_head
 
 # So few lines in a file of such a name were kept for the error that stands among them.
 SHORT = 60

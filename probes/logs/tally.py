@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ...reading.text.plain_text import Line, plain_text
+from ...reading.text.tracebacks import starts_traceback
 from ..messages.message import Message
 from ..messages.scan import begins_message, scan_first
-from ..shared.plain_text import Line, plain_text
 from ..shared.redaction import SessionNames, without_keys, without_rest
-from ..shared.tracebacks import starts_traceback
 from .events import find_events
 from .files import MAX_LINE, Piece
 from .filter import TRACEBACK, WORD, key_of, log_filter

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ..logs.json_records import json_record
-from ..shared.carriers import Carried, carried
-from ..shared.plain_text import Line
-from ..shared.tracebacks import HEADER, starts_traceback
+from ...reading.text.json_records import json_record
+from ...reading.text.plain_text import Carried, Line, carried
+from ...reading.text.tracebacks import HEADER, starts_traceback
 
 _LABELLED = re.compile(r"\d{1,5}: (?:Traceback \(most recent|  File \")")
 # The right border of a pane of a terminal multiplexer; a line of a box begins with one, too.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ..shared.plain_text import Line
+from ...reading.text.plain_text import Line
 from .message import NAMED, Message
 from .told import with_told
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..shared.frames import Frame
+from ...reading.text.traceback_lines import Frame
 from .http_statuses import Response
 
 # The weights, the heaviest first: the error that ended a program, a line that names an exception,

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...facts.owners import Owner, relaying
-from ..shared.frames import Frame
+from ...reading.text.traceback_lines import Frame
 from .http_statuses import Response, operation_of
 from .known_sites import OWNERS, KnownSite, known_sites
 from .message import Message, unwrapped

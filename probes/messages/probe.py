@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from ...facts.kinds import MAX_TEXT, Vocabulary
 from ...facts.problems import Location
 from ...facts.progress import UNWATCHED, Progress, interrupted
+from ...reading.text.plain_text import Line, PlainText, is_binary, plain_text
 from ..logs.events import find_events, table
 from ..outcome import Collector, Outcome
-from ..shared.plain_text import Line, PlainText, is_binary, plain_text
 from .advice import advice_of
 from .checks_told import Checks
 from .compiler_failure import compiler_failure

@@ -6,10 +6,10 @@ import re
 import string
 from collections.abc import Callable, Sequence
 
-from ..shared.exception_lines import exception_line
-from ..shared.plain_text import Line
-from ..shared.traceback_lines import HEADER, NOTEBOOK_HEADER
-from ..shared.tracebacks import is_connector, starts_traceback
+from ...reading.text.exceptions import exception_line
+from ...reading.text.plain_text import Line
+from ...reading.text.traceback_lines import HEADER, NOTEBOOK_HEADER
+from ...reading.text.tracebacks import is_connector, starts_traceback
 
 _BEGUN = re.compile(r"\s{0,40}File(?: \"|(?: [^\s\"]{1,400})?\s*\Z)")
 _FRAME = re.compile(r"\s{0,40}File \"[^\"]{1,400}\", line \d{1,9}(?:, in \S.{0,200})?\s*\Z")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from ..shared.carriers import without_bullet
-from ..shared.epilogues import is_epilogue
-from ..shared.frames import plain_frame
-from ..shared.plain_text import Line
-from ..shared.tracebacks import is_connector, starts_traceback
+from ...reading.text.plain_text import Line, without_bullet
+from ...reading.text.traceback_lines import plain_frame
+from ...reading.text.tracebacks import is_connector, is_epilogue, starts_traceback
 
 # Terminals break anywhere, at one of these columns; programs break between words, below these.
 _TERMINALS = frozenset({72, 80, 90, 96, 100, 110, 120, 128, 132, 140, 150, 160, 180, 200})

@@ -8,15 +8,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ...facts.progress import Step, go_on
+from ...reading.text.exceptions import ExceptionLine, exception_line, warning_line
+from ...reading.text.json_records import JsonRecord, json_record
+from ...reading.text.log_lines import LogHead, log_head
+from ...reading.text.plain_text import Line, without_bullet, without_carrier, without_stamp
+from ...reading.text.traceback_lines import begins_notebook, plain_frame
+from ...reading.text.tracebacks import (
+    continues_message,
+    is_notice,
+    is_surrounding,
+    read_chain,
+    starts_traceback,
+)
 from ..logs.events import has_signal
-from ..logs.json_records import JsonRecord, json_record
-from ..logs.lines import LogHead, log_head
-from ..shared.carriers import without_bullet, without_carrier, without_stamp
-from ..shared.epilogues import is_notice, is_surrounding
-from ..shared.exception_lines import ExceptionLine, exception_line, warning_line
-from ..shared.frames import begins_notebook, plain_frame
-from ..shared.plain_text import Line
-from ..shared.tracebacks import continues_message, read_chain, starts_traceback
 from .carried_lines import uncarried
 from .cut_json import cut_off
 from .http_statuses import Response, find_responses, response_of_class

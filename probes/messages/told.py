@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ...reading.text.exceptions import Embedded, embedded_exception, exception_line
 from ..logs.events import find_events, has_signal
-from ..shared.embedded_exceptions import Embedded, embedded_exception
-from ..shared.exception_lines import exception_line
 from .message import LOOSE, Message
 
 # `Error type: ValueError`, `Generation error type: ValueError`

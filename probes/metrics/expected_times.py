@@ -11,7 +11,7 @@ import math
 import re
 from typing import NamedTuple
 
-from ..shared import data_tables
+from ...reading.text.values import json_table
 from .config import RunConfig
 from .tables import MetricRow
 
@@ -36,7 +36,7 @@ def active_billions(model: str | None) -> float | None:
     found = _ACTIVE.search(name)
     if found:
         return float(found[1])
-    table = data_tables.table(__file__, "expected_times.json")["active_billions"]
+    table = json_table(__file__, "expected_times.json")["active_billions"]
     known = next((size for part, size in table.items() if part in name), None)
     if known is not None:
         return float(known)
@@ -49,7 +49,7 @@ class Expectation:
 
     def __init__(self, layout: str, config: RunConfig) -> None:
         self._layout, self._config = layout, config
-        self._table = data_tables.table(__file__, "expected_times.json")
+        self._table = json_table(__file__, "expected_times.json")
         self._active = active_billions(config.model) or self._table["largest_active_billions"]
 
     def of(self, row: MetricRow) -> Expected:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...reading.python.nodes import constant, dotted, is_open, keywords, last_name
 from ...reading.python.sources import Code
-from ..shared import data_tables
+from ...reading.text.values import json_table
 from .port_code import Finding, cpu_side
 
 _WORD = re.compile(r"\w+")
@@ -17,7 +17,7 @@ _WORD = re.compile(r"\w+")
 
 def find_calls(code: Code) -> Iterator[Finding]:
     """The calls that fit a row of the table."""
-    table = data_tables.table(__file__, "port_code.json")["calls"]
+    table = json_table(__file__, "port_code.json")["calls"]
     names = {name for row in table for name in row.get("call", ())}
     ends = {name.rpartition(".")[2] for row in table for name in row.get("dotted", ())}
     inside = {id(node) for method in code.forwards for node in code.below(method)}

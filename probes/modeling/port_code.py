@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...reading.python.nodes import dotted, last_name
 from ...reading.python.sources import Code
-from ..shared.data_tables import word_list
+from ...reading.text.values import word_list
 
 # The names that the reading of modeling files knows.
 words = partial(word_list, __file__, "port_code.json")

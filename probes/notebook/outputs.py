@@ -11,8 +11,8 @@ from typing import Any
 
 from ...facts.problems import Location, Problem
 from ...facts.progress import Progress
+from ...reading.text.plain_text import plain_text
 from ..shared.bounded_files import Ending, read_lines
-from ..shared.plain_text import plain_text
 
 MAX_BYTES = 4_000_000_000
 MAX_KEPT = 32_000_000

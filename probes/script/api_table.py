@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...reading.python.nodes import argument, constant, dotted, keyword, last_name
-from ..shared import data_tables
+from ...reading.text.values import json_table
 from .findings import OF_TINKER, Finding, Script
 from .reading.values import BACKWARD, SDK_PACKAGES, Value
 from .running import is_asked_for, is_changed
@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 def table() -> list[Row]:
     """The rows of the file."""
-    rows: list[Row] = data_tables.table(__file__, "api_patterns.json")["rows"]
+    rows: list[Row] = json_table(__file__, "api_patterns.json")["rows"]
     return rows
 
 

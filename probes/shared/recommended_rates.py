@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from . import data_tables
+from ...reading.text.values import json_table
 
 
 def recommended_rate(model: str | None) -> float | None:
     """The rate for LoRA training; None where the cookbook has no formula for the model."""
-    table = data_tables.table(__file__, "learning_rates.json")
+    table = json_table(__file__, "learning_rates.json")
     name = (model or "").partition(":")[0]  # a variant such as :peft:262144 has the same size
     size = table["hidden_sizes"].get(name)
     if size is None:

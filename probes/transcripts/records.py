@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ...facts.redaction.masking import cut
+from ...reading.text.values import json_table
 from ..messages.http_statuses import Response, operation_of
-from ..shared import data_tables
 
 # A class name, with or without its modules.
 _CLASS = re.compile(r"[A-Za-z_]\w{0,120}(?:\.\w{1,120}){0,12}\Z")
@@ -59,7 +59,7 @@ class CallRecord(NamedTuple):
 
 
 # The names of the fields by meaning.
-fields = partial(data_tables.table, __file__, "transcript_fields.json")
+fields = partial(json_table, __file__, "transcript_fields.json")
 
 
 def is_call_record(value: Any) -> bool:

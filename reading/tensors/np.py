@@ -1,4 +1,4 @@
-"""numpy, imported at its first use: ``from ..shared import np`` where it may be missing."""
+"""numpy, imported at its first use, for modules that load where it is missing."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from modelmedic.probes.messages.scan import scan
-from modelmedic.probes.shared.frames import MAX_INNER, MAX_OUTER
-from modelmedic.probes.shared.plain_text import plain_text
+from modelmedic.reading.text.plain_text import plain_text
+from modelmedic.reading.text.traceback_lines import MAX_INNER, MAX_OUTER
 
 PLAIN = """Traceback (most recent call last):
   File "train.py", line 9, in <module>

@@ -5,14 +5,13 @@ import json
 import pytest
 
 from modelmedic.probes.logs.events import find_events, table
-from modelmedic.probes.logs.json_records import json_record
-from modelmedic.probes.logs.lines import log_head
 from modelmedic.probes.messages.http_statuses import find_responses, operation_of
 from modelmedic.probes.messages.rejoined import rejoined
 from modelmedic.probes.messages.scan import begins_message
-from modelmedic.probes.shared.embedded_exceptions import embedded_exception
-from modelmedic.probes.shared.exception_lines import exception_line, warning_line
-from modelmedic.probes.shared.plain_text import Line
+from modelmedic.reading.text.exceptions import embedded_exception, exception_line, warning_line
+from modelmedic.reading.text.json_records import json_record
+from modelmedic.reading.text.log_lines import log_head
+from modelmedic.reading.text.plain_text import Line
 
 
 @pytest.mark.parametrize(

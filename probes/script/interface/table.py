@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from ...shared import data_tables
+from ....reading.text.values import json_table
 
 PACKAGES = {"tinker": "tinker", "tinker_cookbook": "tinker-cookbook"}
 _MODEL_NAMES = frozenset({
@@ -115,4 +115,4 @@ def fields_call(owner: str, release: int) -> str:
 
 
 def _data() -> Any:
-    return data_tables.table(__file__, "table.json")
+    return json_table(__file__, "table.json")

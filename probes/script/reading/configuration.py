@@ -94,9 +94,9 @@ def _data(path: Path) -> Any:
             return None
         text = raw.decode("utf-8")
         if path.suffix == ".toml":
-            from ...shared import toml
+            from ....reading.text.values import read_toml
 
-            return toml.loads(text)
+            return read_toml(text)
         if path.suffix == ".json":
             import json
 

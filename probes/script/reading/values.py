@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....reading.python.nodes import Tree
-from ...shared.data_tables import word_list
+from ....reading.text.values import word_list
 
 if TYPE_CHECKING:
     from .terms import Term

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from modelmedic.probes import modeling
 from modelmedic.probes.modeling.probe import gather_modeling
 from modelmedic.probes.modeling.recognition import looks_like_modeling
-from modelmedic.probes.shared.data_tables import table
+from modelmedic.reading.text.values import json_table
 
 CASES = sorted((Path(__file__).parents[1] / "data" / "modeling").glob("modeling_*.py"))
 PORT = "from neuronx_distributed.utils import cpu_mode\n"
@@ -92,7 +92,7 @@ def test_the_side_of_a_condition(test, cpu, tmp_path, vocabulary):
 def test_every_pattern_of_the_table_is_a_value_of_the_vocabulary_and_shown_by_a_case(vocabulary):
     values = vocabulary.kinds["code_pattern"].attributes["pattern"].values
     everything = " ".join(case.read_text(encoding="utf-8") for case in CASES)
-    for row in table(modeling.__file__, "port_code.json")["calls"]:
+    for row in json_table(modeling.__file__, "port_code.json")["calls"]:
         assert row["pattern"] in values
         assert f"# expect: pattern {row['pattern']} " in everything
 

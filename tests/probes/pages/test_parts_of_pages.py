@@ -7,8 +7,7 @@ import pytest
 from modelmedic.probes.messages.probe import read_messages
 from modelmedic.probes.messages.reframed import reframed
 from modelmedic.probes.messages.scan import begins_message, scan
-from modelmedic.probes.shared.plain_text import Line
-from modelmedic.probes.shared.rendered import unrendered
+from modelmedic.reading.text.plain_text import Line, unrendered
 
 
 def lines(text: str) -> list[Line]:

@@ -10,7 +10,7 @@ import pytest
 
 from modelmedic.engine import Diagnoser
 from modelmedic.probes.messages.probe import read_messages
-from modelmedic.probes.shared.plain_text import plain_text
+from modelmedic.reading.text.plain_text import plain_text
 
 from . import LOSE_CLASS, NEED_EXCEPTION, WRAPPINGS, Sent
 

@@ -1,14 +1,16 @@
-"""TOML of strangers: the reader of the standard library, and what it takes long over."""
+"""JSON tables beside the code that uses them, and TOML of strangers within bounds."""
 
 from __future__ import annotations
 
+import os
+from functools import cache
 from typing import Any
 
 MAX_PARTS = 100
 """Of a dotted key: for each the reader makes all keys that begin like it."""
 
 
-def loads(text: str) -> dict[str, Any]:
+def read_toml(text: str) -> dict[str, Any]:
     """The tables. Raises ValueError, and RecursionError where values are nested deep."""
     import tomllib
 
@@ -21,3 +23,18 @@ def loads(text: str) -> dict[str, Any]:
 def _keys(line: str) -> list[str]:
     """What may be keys in a line: a header, or what stands before a sign of equality."""
     return [line] if line.lstrip().startswith("[") and "=" not in line else line.split("=")[:-1]
+
+
+@cache
+def json_table(module: str, file: str) -> Any:
+    """The JSON file beside the module with the path ``module`` (its ``__file__``), read once."""
+    import json
+
+    with open(os.path.join(os.path.dirname(module), file), encoding="utf-8") as opened:
+        return json.load(opened)
+
+
+@cache
+def word_list(module: str, file: str, name: str) -> frozenset[str]:
+    """The list ``name`` of such a file. Raises KeyError for a name that it does not have."""
+    return frozenset(json_table(module, file)["lists"][name]["names"])

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..shared.embedded_exceptions import embedded_exception
-from ..shared.exception_lines import exception_line
-from ..shared.tracebacks import starts_traceback
-from .levels import LEVELS
+from .exceptions import embedded_exception, exception_line
+from .log_lines import LEVELS
+from .tracebacks import starts_traceback
 
 _MESSAGE_KEYS = ("message", "msg", "event", "text", "log", "line", "textPayload", "detail", "error",
                  "error_message", "errorMessage")  # fmt: skip

@@ -1,0 +1,1 @@
+"""Text within bounds: files of lines, JSON and TOML, log lines, exceptions and tracebacks."""
