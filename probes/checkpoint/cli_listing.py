@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ...facts.problems import Location
+from ...reading.text.files import read_text
+from ...reading.text.values import parse_json
 from ..outcome import Collector
-from ..shared.bounded_files import read_text
 
 MAX_BYTES = 20_000_000
 MAX_LISTED = 200
@@ -30,10 +31,7 @@ def add_listing(collector: Collector, path: Path) -> int:
     """Add the checkpoints; returns how many there are. One is ``expired`` if it was when the output
     was written. Raises MM440 where the file cannot be read."""
     text, cut = read_text(path, MAX_BYTES)
-    try:
-        data = None if cut else json.loads(text)
-    except (ValueError, RecursionError):
-        data = None
+    data = None if cut else parse_json(text)
     if not isinstance(data, dict):
         what = "the file is too long" if cut else "this is no JSON object"
         collector.problem("MM441", f"{what}; its checkpoints are left out", Location(str(path)))

@@ -14,8 +14,8 @@ from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, ModelMedicError
 from ...facts.progress import UNWATCHED, Progress
 from ...facts.regular_files import open_regular
+from ...reading.text.files import Ending, LineProblems, decode, parse_row, read_lines
 from ..outcome import Collector, Outcome
-from ..shared.bounded_files import Ending, LineProblems, decode, parse_row, read_lines
 from .cli_listing import add_listing, looks_like_listing
 from .recognition import LISTED, START, looks_like_checkpoint, looks_like_checkpoint_list
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ..shared.bounded_files import first_value
+from ...reading.text.files import first_value
 
 START = b"tinker:/"
 LISTED = (("state_path", "save_state"), ("sampler_path", "save_weights_for_sampler"))

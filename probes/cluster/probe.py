@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, ModelMedicError
+from ...reading.text.files import read_text
 from ..outcome import Collector, Outcome
-from ..shared.bounded_files import read_text
 from ..shared.redaction import without_keys
 
 SOURCE = "probe:cluster"

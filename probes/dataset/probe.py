@@ -15,8 +15,8 @@ from ...facts.kinds import Vocabulary
 from ...facts.problems import Location
 from ...facts.progress import UNWATCHED, Progress
 from ...facts.regular_files import open_regular
+from ...reading.text.files import MAX_LINE_BYTES, Ending, Line, LineProblems, parse_row, read_lines
 from ..outcome import Collector, Outcome, not_available
-from ..shared.bounded_files import MAX_LINE_BYTES, Ending, Line, LineProblems, parse_row, read_lines
 from ..shared.series_statistics import median, rounded
 from .rows import Finding, RowFigures, check_row
 from .tables import is_table, is_table_folder, rows_of, table_files

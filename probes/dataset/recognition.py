@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..shared.bounded_files import first_value
+from ...reading.text.files import first_value
 from .tables import is_table, is_table_folder
 
 _MESSAGES = b'"messages"'

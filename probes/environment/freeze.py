@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...facts.problems import Location, ModelMedicError, Problem, excerpt
 from ...facts.regular_files import read_regular
-from ..shared.bounded_files import decode
+from ...reading.text.files import decode
 from .package_lists import Entry, json_packages, normal_name, read_line, toml_packages
 
 MAX_BYTES = 20_000_000

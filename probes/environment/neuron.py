@@ -5,7 +5,6 @@ Everything is read from files; ``neuron-ls`` is run only when it is asked for.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -15,7 +14,7 @@ from typing import Any
 
 from ...facts.problems import Location, ModelMedicError, excerpt
 from ...facts.regular_files import read_regular
-from ...reading.text.values import json_table
+from ...reading.text.values import json_table, parse_json
 from ..outcome import Collector
 
 SYSTEM_PACKAGES = ("aws-neuronx-dkms", "aws-neuronx-runtime-lib", "aws-neuronx-collectives",
@@ -172,10 +171,7 @@ def _ask_tool(collector: Collector) -> dict[str, Any]:
 
 def _device_rows(text: str) -> list[dict[str, Any]] | None:
     """The rows with a number of cores, in either form of the tool's JSON."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    value = parse_json(text)
     lists = [value] if isinstance(value, list) else list(value.values()) \
         if isinstance(value, dict) else []  # fmt: skip
     for rows in (each for each in lists if isinstance(each, list)):

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ...facts.problems import Location, ModelMedicError, excerpt
+from ...reading.text.files import read_text
 from ..outcome import Collector
-from ..shared.bounded_files import read_text
 
 MAX_BYTES = 64_000_000
 MAX_ENTRIES = 2_000

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...facts.problems import Location, ModelMedicError, Problem
+from ...reading.text.files import read_text
+from ...reading.text.values import parse_json
 from ..outcome import Collector
-from ..shared.bounded_files import read_text
 from ..shared.recommended_rates import against_recommendation
 
 MAX_BYTES = 5_000_000
@@ -53,12 +54,10 @@ def add_config(collector: Collector, path: Path) -> RunConfig:
     cannot be read, MM452 where it is no JSON object."""
     try:
         text, cut = read_text(path, MAX_BYTES)
-        data = json.loads(text)
+        data = parse_json(text)
     except ModelMedicError as error:
         collector.extend(error.problems)
         return RunConfig()
-    except (ValueError, RecursionError) as error:
-        data, cut = str(error), False
     if cut or not isinstance(data, dict):
         collector.extend([Problem("MM452", "this is no JSON object; its settings are left out",
                                   Location(str(path), 1))])  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..shared.bounded_files import read_text
+from ...reading.text.files import read_text
 
 MAX_ARRAY = 64_000_000
 _STEP = "Step"

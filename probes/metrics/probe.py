@@ -8,9 +8,9 @@ from pathlib import Path
 from ...facts.kinds import Vocabulary
 from ...facts.problems import INTERRUPTED, Location, ModelMedicError
 from ...facts.progress import UNWATCHED, Progress
+from ...reading.text.files import read_lines
 from ..checkpoint.probe import add_listed
 from ..outcome import Collector, Outcome
-from ..shared.bounded_files import read_lines
 from .config import RunConfig, add_config
 from .courses import add_courses
 from .recognition import METRICS, SPANS, looks_like_metrics, member

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem
 from ...facts.progress import UNWATCHED, Progress
-from ..shared.bounded_files import Ending, LineProblems, first_value, read_rows
+from ...reading.text.files import Ending, LineProblems, first_value, read_rows
 from ..shared.series_statistics import Interval
 from .tables import MAX_BYTES, Call, MetricRow, Table, number_of, step_of
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem
 from ...facts.progress import UNWATCHED, Progress
-from ..shared.bounded_files import Ending, LineProblems, decode, first_value, read_lines, read_rows
+from ...reading.text.files import Ending, LineProblems, decode, first_value, read_lines, read_rows
 from .exports import columns_of, first_record, records
 
 MAX_BYTES = 200_000_000

@@ -176,13 +176,7 @@ def _settings(collector: Collector, path: Path) -> dict[str, Any] | None:
 def _config(path: Path) -> dict[str, Any] | None:
     """The object in a JSON file; None where it is none or too long. Raises MM440 where the file
     cannot be read."""
-    import json
+    from ...reading.text.files import read_json
 
-    from ..shared.bounded_files import read_text
-
-    text, cut = read_text(path, MAX_CONFIG_BYTES)
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) and not cut else None
+    value, _ = read_json(path, MAX_CONFIG_BYTES)
+    return value if isinstance(value, dict) else None

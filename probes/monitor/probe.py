@@ -13,8 +13,8 @@ from typing import Any
 
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, ModelMedicError
+from ...reading.text.files import read_text
 from ..outcome import Collector, Outcome
-from ..shared.bounded_files import read_text
 from .reports import reports_in
 
 SOURCE = "probe:monitor"

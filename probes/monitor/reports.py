@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
+
+from ...reading.text.values import parse_json
 
 MAX_REPORTS = 100_000
 
@@ -22,8 +23,5 @@ def reports_in(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _report(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    value = parse_json(text)
     return value if isinstance(value, dict) and "neuron_runtime_data" in value else None

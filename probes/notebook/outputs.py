@@ -11,8 +11,9 @@ from typing import Any
 
 from ...facts.problems import Location, Problem
 from ...facts.progress import Progress
+from ...reading.text.files import Ending, read_lines
 from ...reading.text.plain_text import plain_text
-from ..shared.bounded_files import Ending, read_lines
+from ...reading.text.values import parse_json
 
 MAX_BYTES = 4_000_000_000
 MAX_KEPT = 32_000_000
@@ -91,12 +92,8 @@ def _without_pictures(path: Path, problems: list[Problem], progress: Progress) -
 
 def _cells(text: str, path: Path, problems: list[Problem]) -> Iterator[dict[str, Any]]:
     """The cells; of a notebook that is cut or broken those before the break."""
-    try:
-        data = json.loads(text)
-        listed = data.get("cells") if isinstance(data, dict) else None
-    except (ValueError, RecursionError):
-        listed = None
-        data = None
+    data = parse_json(text)
+    listed = data.get("cells") if isinstance(data, dict) else None
     if isinstance(listed, list):
         yield from (cell for cell in listed if isinstance(cell, dict))
         return

@@ -8,8 +8,8 @@ from pathlib import Path
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location
 from ...facts.progress import UNWATCHED, Progress
+from ...reading.text.files import read_text
 from ..outcome import Collector, Outcome
-from ..shared.bounded_files import read_text
 from .pyinstrument import add_profile, looks_like_pyinstrument
 from .stacks import Stack, add_states, looks_like_stacks, read_stacks
 from .tasks import add_tasks

@@ -8,7 +8,6 @@ operations; bars that are open at the end last until then.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -19,8 +18,8 @@ from typing import Any
 
 from ...facts.problems import Location
 from ...facts.progress import UNWATCHED, Progress
+from ...reading.text.files import Ending, LineProblems, first_value, read_json, read_rows
 from ..outcome import Collector
-from ..shared.bounded_files import Ending, LineProblems, first_value, read_rows, read_text
 from ..shared.series_statistics import Interval, length, median, rounded, share, union
 
 MAX_BYTES = 300_000_000
@@ -107,13 +106,7 @@ def _events(
 
 
 def _whole(path: Path) -> list[Any] | None:
-    text, cut = read_text(path, MAX_BYTES // 3)
-    if cut:
-        return None
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    data, _ = read_json(path, MAX_BYTES // 3)
     events = data.get("traceEvents") if isinstance(data, dict) else data
     return events if isinstance(events, list) else None
 

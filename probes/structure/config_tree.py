@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...facts.problems import Location, ModelMedicError, Problem, excerpt
-from ..shared.bounded_files import read_text
+from ...reading.text.files import read_text
 
 # Named, not imported: it is a script for other interpreters.
 WORKER = os.path.join(os.path.dirname(__file__), "tree_worker.py")

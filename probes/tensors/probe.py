@@ -9,7 +9,6 @@ MM407 interrupted.
 
 from __future__ import annotations
 
-import json
 import os
 import zipfile
 import zlib
@@ -25,6 +24,7 @@ from ...facts.progress import UNWATCHED, Progress, interrupted
 from ...facts.regular_files import read_regular
 from ...reading.tensors import np
 from ...reading.tensors.stored import Stored, list_stored
+from ...reading.text.values import parse_json
 from ..outcome import Collector, Outcome, not_available
 from .comparison import BLOCK, MAX_WIDTH, Result, align, compare
 from .device import Compute, find_gpu
@@ -230,8 +230,8 @@ def _add_settings(collector: Collector, folder: Path, target: Path | None) -> No
 def _read_settings(place: Path) -> dict[str, Any]:
     try:
         raw = read_regular(place, MAX_SETTINGS_BYTES)
-        found = json.loads(raw) if len(raw) <= MAX_SETTINGS_BYTES else None
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         return {}
+    found = parse_json(raw) if len(raw) <= MAX_SETTINGS_BYTES else None
     inner = found.get("neuron_config", found) if isinstance(found, dict) else None
     return inner if isinstance(inner, dict) else {}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...facts.problems import Location, ModelMedicError, Problem
-from ..shared.bounded_files import read_text
+from ...reading.text.files import read_json, read_text
 from .recognition import CONFIG
 
 MAX_BYTES = 8_000_000
@@ -87,14 +86,10 @@ def _mapping(path: Path, limit: int, problems: list[Problem]) -> Mapping[str, An
     if not path.is_file():
         return {}
     try:
-        text, cut = read_text(path, limit)
-        value = None if cut else json.loads(text)
+        value, cut = read_json(path, limit)
     except ModelMedicError as error:
         problems.extend(error.problems)
         return {}
-    except (ValueError, RecursionError):
-        value = None
-        cut = False
     if isinstance(value, dict):
         return value
     what = "the file is too long" if cut else "this is no JSON object"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ...facts.problems import Location, ModelMedicError
 from ...facts.progress import Progress
+from ...reading.text.files import Ending, decode, read_lines, read_text
 from ..metrics.tables import number_of
-from ..shared.bounded_files import Ending, decode, read_lines, read_text
 from .series import Series
 
 META, METRICS, PARAMS = "meta.yaml", "metrics", "params"

@@ -16,12 +16,12 @@ from ...facts.kinds import Vocabulary
 from ...facts.problems import Location
 from ...facts.progress import UNWATCHED, Progress
 from ...reading.text.exceptions import exception_line
+from ...reading.text.files import Ending, LineProblems, read_rows, read_text
 from ...reading.text.plain_text import Line, plain_text
 from ..messages.message import Message
 from ..messages.probe import add_messages
 from ..messages.scan import scan
 from ..outcome import Collector, Outcome
-from ..shared.bounded_files import Ending, LineProblems, read_rows, read_text
 from ..shared.redaction import SessionNames, without_keys
 from .records import CallRecord, call_record, is_call_record
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ...facts.kinds import Vocabulary
 from ...facts.problems import Location
 from ...facts.regular_files import read_regular
+from ...reading.text.values import parse_json
 from ..outcome import Collector, Outcome
 from ..profile.stacks import state_of, work_of
 from .calls import add_calls
@@ -147,8 +148,5 @@ def _add_last(collector: Collector, where: str, state: Mapping[str, Any], silent
 
 
 def _object(line: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
+    value = parse_json(line)
     return value if isinstance(value, dict) else {}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from .exceptions import embedded_exception, exception_line
 from .log_lines import LEVELS
 from .tracebacks import starts_traceback
+from .values import parse_json
 
 _MESSAGE_KEYS = ("message", "msg", "event", "text", "log", "line", "textPayload", "detail", "error",
                  "error_message", "errorMessage")  # fmt: skip
@@ -54,12 +55,7 @@ def json_record(text: str) -> JsonRecord | None:
     stripped = text.strip()
     if not (stripped.startswith("{") and stripped.endswith("}")):
         return None
-    import json
-
-    try:
-        data = json.loads(stripped)
-    except (ValueError, RecursionError):
-        return None
+    data = parse_json(stripped)
     return _record(data) if isinstance(data, dict) else None
 
 

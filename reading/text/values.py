@@ -1,4 +1,4 @@
-"""JSON tables beside the code that uses them, and TOML of strangers within bounds."""
+"""JSON and TOML of strangers, and JSON tables beside the code that uses them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ def read_toml(text: str) -> dict[str, Any]:
 def _keys(line: str) -> list[str]:
     """What may be keys in a line: a header, or what stands before a sign of equality."""
     return [line] if line.lstrip().startswith("[") and "=" not in line else line.split("=")[:-1]
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The JSON value of a text; None where it is none, or is nested too deep."""
+    import json
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 @cache

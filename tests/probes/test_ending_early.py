@@ -10,7 +10,7 @@ from modelmedic.probes.dataset.probe import gather_dataset
 from modelmedic.probes.logs.probe import gather_logs
 from modelmedic.probes.messages.probe import read_messages
 from modelmedic.probes.profile.probe import gather_profile
-from modelmedic.probes.shared import bounded_files
+from modelmedic.reading.text import files
 
 
 def codes(outcome):
@@ -20,7 +20,7 @@ def codes(outcome):
 @pytest.fixture
 def small_pieces(monkeypatch):
     monkeypatch.setattr("modelmedic.probes.logs.files.CHUNK", 4096)
-    monkeypatch.setattr(bounded_files, "_CHUNK", 1024)
+    monkeypatch.setattr(files, "_CHUNK", 1024)
 
 
 def test_a_log(vocabulary, tmp_path, small_pieces, stops_after):

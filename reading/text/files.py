@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from ...facts.problems import Location, ModelMedicError, Problem, excerpt
 from ...facts.progress import UNWATCHED, Progress, Step, interrupted
 from ...facts.regular_files import open_regular
+from .values import parse_json
 
 # A line beyond this is skipped without being kept in memory.
 MAX_LINE_BYTES = 8_000_000
@@ -188,6 +189,13 @@ def read_text(path: Path, max_bytes: int) -> tuple[str, bool]:
     with _open(path) as file:
         raw = file.read(max_bytes + 1)
     return decode(raw[:max_bytes]), len(raw) > max_bytes
+
+
+def read_json(path: Path, max_bytes: int) -> tuple[Any, bool]:
+    """The JSON value of a regular file and whether the file is too long for it; None where there is
+    no value. Raises MM440."""
+    text, cut = read_text(path, max_bytes)
+    return None if cut else parse_json(text), cut
 
 
 def decode(raw: bytes) -> str:
