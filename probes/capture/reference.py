@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..replay.manifest import NAME, SCHEMA
+from ...reading.tensors.captures import NAME, SCHEMA
 from .writing import Writer
 
 WEIGHTS = "reference"

@@ -13,11 +13,10 @@ from ...facts.kinds import Vocabulary
 from ...facts.problems import Problem
 from ...facts.progress import UNWATCHED, Progress
 from ...reading.tensors import np
+from ...reading.tensors.captures import Run, is_logits, name_all
 from ...reading.tensors.stored import list_stored
 from ..experiment.components import family_of, normal_name
 from ..experiment.limits import Limits
-from ..replay.captures import Run
-from ..tensors.naming import is_logits, name_all
 from ..tensors.probe import gather_tensors
 from ..tensors.roles import find_roles
 from .figures import LogitFigures, logit_figures

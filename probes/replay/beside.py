@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...reading.tensors import np
-from .captures import Run
+from ...reading.tensors.captures import Run
 from .checkpoint import Checkpoint
 from .spec import OUT, Config, Reading, readings
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...reading.tensors import np
-from .captures import Run
+from ...reading.tensors.captures import Run
 from .hypotheses import Hypothesis
 from .modules import EXPLAINS, Module, Trial, computed
 

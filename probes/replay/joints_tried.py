@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...reading.tensors import np
-from .captures import Run
+from ...reading.tensors.captures import Run
 from .failing_parts import of_output
 from .formula.few_bits import in_format
 from .hypotheses import Hypothesis

@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 from ...facts.problems import Location, Problem
 from ...facts.progress import UNWATCHED, Progress
 from ...reading.tensors import np
+from ...reading.tensors.captures import Manifest, Name, Run
 from ...reading.tensors.stored import Stored
-from ..tensors.naming import Name
 from . import doubts, joints_tried
 from .beside import LAYER, Beside, ending, others, siblings
-from .captures import Run
 from .checkpoint import Checkpoint
-from .manifest import Manifest
 from .modules import (
     EXPLAINS,
     FLOOR,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...reading.tensors import np
-from .captures import Run
+from ...reading.tensors.captures import Run
 from .modules import Sides
 from .spec import Reading
 

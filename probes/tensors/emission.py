@@ -7,12 +7,12 @@ from collections.abc import Sequence, Set
 from typing import Any
 
 from ...reading.tensors import np
+from ...reading.tensors.captures import Name
 from ..experiment.components import family_of, normal_name
 from ..experiment.limits import Limits
 from ..outcome import Collector
 from .comparison import Result
 from .faults import Fault, Row, cascading, first_low
-from .naming import Name
 from .replays import NONE, Replays
 
 CLEARLY_LOW = 0.8

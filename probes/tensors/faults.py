@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...reading.tensors import np
+from ...reading.tensors.captures import Name
 from ..experiment.limits import Limits
 from .comparison import Result
-from .naming import Name
 
 STATES = (None, "nan", "infinite")
 """States in which R can be judged; without a denominator it cannot."""

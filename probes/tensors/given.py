@@ -11,8 +11,8 @@ from typing import Any
 
 from ...facts.problems import Location, Problem
 from ...reading.tensors import np
+from ...reading.tensors.captures import Name
 from ...reading.tensors.stored import Stored
-from .naming import Name
 
 ROLES = ("ref_fp32", "ref_bf16", "target")
 MAX_TOKENS = 1 << 20

@@ -2,8 +2,8 @@
 
 R = ||target - ref_fp32|| / (||ref_bf16 - ref_fp32|| + 1e-12) over all numbers of a tensor.
 Problems: MM510 a run is missing or nothing has a counterpart, MM511 to MM513 and MM515 also from
-:mod:`.stored`, MM514 tensors have no counterpart in another run, MM516 from
-:mod:`..replay.replaying`, MM517 and MM518 from :mod:`..replay.manifest`, MM519 from :mod:`.given`,
+the reader of tensors, MM514 tensors have no counterpart in another run, MM516 from
+:mod:`..replay.replaying`, MM517 and MM518 from the reader of captures, MM519 from :mod:`.given`,
 MM407 interrupted.
 """
 
@@ -23,6 +23,7 @@ from ...facts.problems import Location, Problem
 from ...facts.progress import UNWATCHED, Progress, interrupted
 from ...facts.regular_files import read_regular
 from ...reading.tensors import np
+from ...reading.tensors.captures import Name, is_logits, name_all
 from ...reading.tensors.stored import Stored, list_stored
 from ...reading.text.values import parse_json
 from ..outcome import Collector, Outcome, not_available
@@ -31,7 +32,6 @@ from .device import Compute, find_gpu
 from .emission import add_faults, add_logits, add_results, add_signatures
 from .faults import Row, find_faults
 from .given import other_tokens
-from .naming import Name, is_logits, name_all
 from .replays import Replays
 from .roles import Roles, find_roles
 from .samples import Samples
@@ -108,7 +108,7 @@ def _replayed(
     progress: Progress,
 ) -> Replays:  # fmt: skip
     """The modules that can be recomputed, if the folder says what the reference computes."""
-    from ..replay.manifest import changed_files, read_manifest
+    from ...reading.tensors.captures import changed_files, read_manifest
 
     problems: list[Problem] = []
     manifest = read_manifest(folder, problems) if not roles.falls_back else None

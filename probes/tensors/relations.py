@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ...reading.tensors import np
+from ...reading.tensors.captures import Name
 from ..experiment.components import family_of, normal_name
-from .naming import Name
 from .samples import Sample, Samples
 
 SAME = 0.99
@@ -94,6 +94,8 @@ def _inputs(samples: Samples, name: Name) -> Iterator[Name]:
 
 def _activation(samples: Samples, name: Name, sample: Sample) -> dict[str, Any]:
     """Which function of which earlier tensor reference and target are."""
+    from ..replay.formula.basics import ACTIVATIONS
+
     found: dict[str, Any] = {}
     best = {"reference": 1e-3, "applied": 0.03}
     for other in _inputs(samples, name):
@@ -121,31 +123,6 @@ def _halves(values: Any, width: int) -> Iterator[Any]:
 def _distance(found: Any, expected: Any) -> float:
     size = float((expected**2).sum())
     return math.sqrt(float(((found - expected) ** 2).sum()) / size) if size else math.inf
-
-
-def _sigmoid(x: Any) -> Any:
-    return 0.5 * (1 + np.tanh(0.5 * x))
-
-
-def _normal(x: Any) -> Any:
-    """The normal distribution function (Abramowitz and Stegun 7.1.26, right to 1.5e-7)."""
-    z = np.abs(x) / math.sqrt(2)
-    k = 1 / (1 + 0.3275911 * z)
-    terms = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
-    series = k * (terms[0] + k * (terms[1] + k * (terms[2] + k * (terms[3] + k * terms[4]))))
-    tail = 0.5 * series * np.exp(-z * z)
-    return np.where(x < 0, tail, 1 - tail)
-
-
-def _gelu_tanh(x: Any) -> Any:
-    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
-
-
-ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
-    "silu": lambda x: x * _sigmoid(x), "gelu": lambda x: x * _normal(x), "gelu_tanh": _gelu_tanh,
-    "quick_gelu": lambda x: x * _sigmoid(1.702 * x), "relu": lambda x: x.clip(0),
-    "relu2": lambda x: x.clip(0) ** 2, "sigmoid": _sigmoid, "identity": lambda x: x,
-}  # fmt: skip
 
 
 def _routing(samples: Samples, name: Name, sample: Sample, keep: Any) -> dict[str, Any]:

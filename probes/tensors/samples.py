@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...reading.tensors import np
+from ...reading.tensors.captures import Name, is_logits
 from ...reading.tensors.stored import Stored
 from .comparison import Rows, align
-from .naming import Name, is_logits
 
 MAX_NUMBERS = 1 << 21
 """Numbers of a tensor that are looked at: its first rows, 16 MB in float64."""

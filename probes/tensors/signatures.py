@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...reading.tensors import np
+from ...reading.tensors.captures import Name
 from ..experiment.components import family_of, normal_name
 from .faults import Fault, Row
-from .naming import Name
 from .relations import relate
 from .rotary import frequencies
 from .samples import Sample, Samples

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...reading.tensors import np
+from ...reading.tensors.captures import Name
 from ..experiment.components import family_of, normal_name
 from .comparison import Shape
-from .naming import Name
 from .samples import Samples
 
 TIE = 3.0

@@ -133,9 +133,9 @@ def _errors(capture: Path, component: str) -> tuple[Any, Any] | None:
     """The sorted errors of reference and target; None where this capture has no such module."""
     import numpy as np
 
-    from ....probes.tensors.naming import name_all
     from ....probes.tensors.roles import find_roles
     from ....probes.tensors.samples import Samples
+    from ....reading.tensors.captures import name_all
     from ....reading.tensors.stored import list_stored
 
     runs = [name_all(list_stored(path, [])) for path in find_roles(capture).three or ()]

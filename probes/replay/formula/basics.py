@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ....reading.tensors import np
-from ...tensors.relations import ACTIVATIONS
 from .few_bits import in_format
 from .nodes import at
 from .positions import places
@@ -179,6 +178,31 @@ _CAPS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "inverse": lambda x, cap, factor: np.tanh(x * factor * cap) / cap,
     "softsign": lambda x, cap, factor: x * factor / (1 + np.abs(x * factor) / cap),
 }
+
+
+def _sigmoid(x: Any) -> Any:
+    return 0.5 * (1 + np.tanh(0.5 * x))
+
+
+def _normal(x: Any) -> Any:
+    """The normal distribution function (Abramowitz and Stegun 7.1.26, right to 1.5e-7)."""
+    z = np.abs(x) / math.sqrt(2)
+    k = 1 / (1 + 0.3275911 * z)
+    terms = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+    series = k * (terms[0] + k * (terms[1] + k * (terms[2] + k * (terms[3] + k * terms[4]))))
+    tail = 0.5 * series * np.exp(-z * z)
+    return np.where(x < 0, tail, 1 - tail)
+
+
+def _gelu_tanh(x: Any) -> Any:
+    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "silu": lambda x: x * _sigmoid(x), "gelu": lambda x: x * _normal(x), "gelu_tanh": _gelu_tanh,
+    "quick_gelu": lambda x: x * _sigmoid(1.702 * x), "relu": lambda x: x.clip(0),
+    "relu2": lambda x: x.clip(0) ** 2, "sigmoid": _sigmoid, "identity": lambda x: x,
+}  # fmt: skip
 
 
 def activate(name: Any, x: Any) -> Any:

@@ -3,7 +3,6 @@
 import pytest
 
 from modelmedic.probes.replay import joints_tried
-from modelmedic.probes.replay.captures import Run
 from modelmedic.probes.replay.finding.given import Given
 from modelmedic.probes.replay.finding.registry import FINDERS
 from modelmedic.probes.replay.formula.few_bits import stored
@@ -13,6 +12,7 @@ from modelmedic.probes.replay.spec import Reading
 from modelmedic.probes.replay.sums import Joint
 from modelmedic.probes.replay.trials import try_all
 from modelmedic.probes.replay.weight_orders import Around
+from modelmedic.reading.tensors.captures import Run
 
 from .test_trials import ALL, ATTENTION, EXPERTS, MLP, MOE, OWN, PARTS, WIDTH, named
 

@@ -3,7 +3,6 @@ sinks, figures of norms, and whatever parts of a value are concerned."""
 
 import pytest
 
-from modelmedic.probes.replay.captures import Run
 from modelmedic.probes.replay.doubts import differs
 from modelmedic.probes.replay.finding.functions_read import Bumps
 from modelmedic.probes.replay.finding.given import Given
@@ -12,6 +11,7 @@ from modelmedic.probes.replay.formula.formulas import FORMULAS
 from modelmedic.probes.replay.modules import Module, Sides, late_noise, sure
 from modelmedic.probes.replay.solving.fitting import fitted
 from modelmedic.probes.replay.spec import Reading
+from modelmedic.reading.tensors.captures import Run
 
 from .test_solving import at, causes, found, part
 from .test_trials import ALL, ATTENTION, CHANNELS, EXPERTS, MLP, MOE, PARTS, PROMPT, WIDTH
