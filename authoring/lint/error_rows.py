@@ -12,6 +12,7 @@ from ...facts import Fact, Problem
 from ...facts.problems import did_you_mean
 from .cycles import cycle
 from .lint_context import Subject
+from .near_misses import row_near_miss_problems
 from .row_index import RowIndex
 
 _PLACEHOLDER = re.compile(r"\{[A-Za-z_0-9]*\}")
@@ -23,6 +24,7 @@ def error_problems(subject: Subject) -> Iterator[Problem]:
     rows = {item.id: item for item in subject.forms["error"]}
     yield from _reference_problems(rows)
     yield from _placeholder_problems(rows)
+    yield from row_near_miss_problems(subject)
     if subject.decode is None:
         return
     rows = {name: item for name, item in rows.items() if name in subject.rules}

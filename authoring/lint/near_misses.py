@@ -1,13 +1,26 @@
-"""Near misses: a case that is far away from its entry shows nothing."""
+"""Near misses: a case that is far away from its entry cannot fail, and shows nothing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ...engine.compiler.source import conditions as c
+from ...engine.compiler.source import entries as e
 from ...engine.compiler.source.knowledge_source import Item
 from ...facts import Problem
 from .lint_context import Subject, all_parts
+
+_OPEN = re.compile(r"\{\w*(?:,\d*)?\}|\\[a-zA-Z]|(?<!\\)\[[^\]]*\]")
+"""Placeholders of a template; counts and classes of a pattern."""
+_EITHER_CASE = re.compile(r"(?<!\\)\[([A-Za-z])[A-Za-z]\]")
+_WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}|\d{3,}")
+_COMMON = {
+    "all", "and", "any", "are", "been", "but", "can", "for", "from", "has", "have", "into", "its",
+    "may", "not", "than", "that", "the", "then", "this", "was", "when", "with",
+}  # fmt: skip
+_ALIKE = 5
+"""Letters: words that begin with the same ones count as the same."""
 
 
 def near_miss_problems(subject: Subject) -> Iterator[Problem]:
@@ -25,6 +38,32 @@ def near_miss_problems(subject: Subject) -> Iterator[Problem]:
                 hint = f"give a {wanted} that just fails a test"
                 where = document.where(("cases", index))
                 yield Problem("MM296", message, where, hint)
+
+
+def row_near_miss_problems(subject: Subject) -> Iterator[Problem]:
+    """Texts that an error row must not match, and could not: they share no word with what it asks
+    for. (A row that asks for a class or a number alone has no words to share.)"""
+    for item in subject.forms["error"]:
+        asked = _asked(item.entry.match)
+        for number, text in enumerate(item.entry.near_misses if asked else ()):
+            if asked.isdisjoint(_words(text)) and not _names(item.entry.match.exception, text):
+                message = f"this near miss shares no word with what {item.id} asks for"
+                hint = "take the sample of a similar row, or of this one with a word changed"
+                yield Problem("MM296", message, item.where("near_misses", number), hint)
+
+
+def _asked(match: e.ErrorMatch) -> set[str]:
+    """The words of a template or pattern."""
+    fixed = _EITHER_CASE.sub(r"\1", match.template or match.pattern)
+    return _words(_OPEN.sub(" ", fixed))
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower()[:_ALIKE] for word in _WORD.findall(text)} - _COMMON
+
+
+def _names(classes: list[str], text: str) -> bool:
+    return not set(classes).isdisjoint(re.findall(r"\w+", text))
 
 
 def _kinds(item: Item, subject: Subject) -> set[str]:
