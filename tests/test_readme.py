@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 COMMANDS = [
-    "bulk", "inspect", "watch", "decode", "probe", "why-not", "whatif", "explain", "facts", "kb",
+    "bulk", "capture", "decode", "diff", "explain", "facts", "inspect", "kb", "mcp", "probe",
+    "ratios", "replay", "report", "source", "watch", "whatif", "why-not",
 ]  # fmt: skip
 RUN = "from modelmedic.interfaces.cli.main import main; main()"
 
@@ -33,9 +35,27 @@ def diagnose(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_example_output_is_the_real_one(root: Path) -> None:
-    printed = diagnose(root, "--facts", "facts/examples/slow_steps.json").stdout
-    assert blocks(root, "and prints:")[0].strip() == printed.strip()
+def shown(root: Path) -> list[tuple[str, list[str]]]:
+    """The examples of the README: a command, and the parts of its output between the dots."""
+    examples = blocks(root, "## Diagnose anything")[:3]
+    return [
+        (command.removeprefix("$ diagnose "), re.split(r"^\.\.\.\n", output, flags=re.M))
+        for command, _, output in (example.partition("\n") for example in examples)
+    ]
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_the_output_of_an_example_is_the_real_one(root: Path, place: int) -> None:
+    command, parts = shown(root)[place]
+    printed = diagnose(root, *shlex.split(command)).stdout
+    for part in filter(None, map(str.strip, parts)):
+        assert part in printed
+        printed = printed.partition(part)[2]
+
+
+def test_an_example_that_is_shown_whole_is_whole(root: Path) -> None:
+    command, (output,) = shown(root)[2]
+    assert output.strip() == diagnose(root, *shlex.split(command)).stdout.strip()
 
 
 def test_the_embedding_example_runs(root: Path) -> None:
@@ -50,5 +70,6 @@ def test_the_embedding_example_runs(root: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_commands_that_it_lists_exist(root: Path, command: str) -> None:
-    assert f"diagnose {command}" in blocks(root, "## Use it")[0]
+    text = (root / "README.md").read_text(encoding="utf-8").partition("## Use it")[2]
+    assert f"`diagnose {command}" in text
     assert diagnose(root, command, "--help").returncode == 0
