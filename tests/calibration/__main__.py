@@ -1,6 +1,6 @@
 """How the shipped knowledge does on healthy runs and on runs with one fault each.
 
-``python -m tests.calibration`` prints the table of docs/calibration.md, ``--write`` puts it there,
+``python -m tests.calibration`` prints the table of docs/quality.md, ``--write`` puts it there,
 with the strengths from which on faults are visible. Those are chosen on the open half of the runs;
 the other half is measured only.
 """
@@ -19,7 +19,7 @@ from .healthy_runs import Run, healthy_runs
 from .measure import WARNS, Examiner, is_blind
 
 HERE = Path(__file__).resolve().parent
-PAGE, VISIBLE = HERE.parents[1] / "docs/calibration.md", HERE / "visible.json"
+PAGE, VISIBLE = HERE.parents[1] / "docs/quality.md", HERE / "visible.json"
 WANTED = 0.9
 Cell = tuple[str, int, bool]
 

@@ -105,7 +105,7 @@ def gaps(run: Run, strength: float, chance: random.Random) -> None:
         row["time/total"] += row["time/total"] * strength / (1 - strength)
 
 
-@kind("batches ahead are none; times the steps", SUPERVISED, (1, 1.1, 1.2, 1.3, 1.4),
+@kind("times the steps, with no batch submitted ahead", SUPERVISED, (1, 1.1, 1.2, 1.3, 1.4),
       PERF + "missing-pipelining")  # fmt: skip
 def no_pipelining(run: Run, strength: float, chance: random.Random) -> None:
     run.config["submit_ahead"] = 0

@@ -101,7 +101,7 @@ def folder(leaf: Leaf, path: Path, *, whole: bool) -> Path:
 
 
 def test_the_page_counts_the_leaves(root: Path) -> None:
-    page = (root / "docs/calibration.md").read_text("utf-8")
+    page = (root / "docs/quality.md").read_text("utf-8")
     for tree, leaves in TREES.items():
         told = sum("without" not in leaf for leaf in leaves.values())
         facts, folders = (sum(way in leaf.get("lead", ()) for leaf in leaves.values())
