@@ -83,5 +83,6 @@ def _uses_one(path: Path, head: bytes) -> bool:
 
 def _imported(path: Path, head: bytes) -> list[Path]:
     names = (match[1].decode("ascii", "ignore") for match in _MODULE.finditer(head))
-    places = (path.parent.joinpath(*name.strip(".").split(".")) for name in dict.fromkeys(names))
-    return [file for place in places if os.path.isfile(file := place.with_name(place.name + ".py"))]
+    parts = (name.strip(".").split(".") for name in dict.fromkeys(names))
+    files = (path.parent.joinpath(*above, f"{last}.py") for *above, last in parts if last)
+    return [file for file in files if os.path.isfile(file)]

@@ -380,3 +380,10 @@ def test_an_import_far_down_in_a_long_program_is_seen(tmp_path):
     assert looks_like_script(path, path.read_bytes()[:65_536])
     path.write_text("\n".join(lines))
     assert not looks_like_script(path, path.read_bytes()[:65_536])
+
+
+def test_a_script_in_the_current_folder_may_import_its_package(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("helper.py").write_text("import tinker\n", encoding="utf-8")
+    assert looks_like_script(Path("a.py"), b"from . import x\nimport helper\n")
+    assert not looks_like_script(Path("a.py"), b"from . import x\n")
