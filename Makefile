@@ -164,8 +164,9 @@ pages: $(DEV) ## what is made from the models: reference, lint codes, schemas fo
 words: $(DEV) ## the weights of the lexicon, learned from tests/consultation/words
 	$(BIN)/python -m tests.consultation.learn_words
 
-golden: $(DEV) ## compare the reports over all stories, healthy sets and cases, byte for byte
+golden: $(DEV) ## compare reports over all stories, sets and cases, and the facts of all artefacts
 	$(BIN)/python tests/golden/golden.py
+	$(BIN)/python tests/golden/facts.py
 
 check: lint types arch kb surface smoke alike golden test test-deep ## everything that CI runs
 
