@@ -161,7 +161,7 @@ pages: $(DEV) ## what is made from the models: reference, lint codes, schemas fo
 	$(BIN)/diagnose manual > docs/diagnose.1
 	$(BIN)/diagnose kb schema --write knowledge/schemas --headers knowledge --headers facts/vocabulary --headers probes
 
-words: $(DEV) ## the weights of the lexicon, learned from tests/consultation/words
+words: $(DEV) ## learn the weights of the lexicon from tests/consultation/words and pack them
 	$(BIN)/python -m tests.consultation.learn_words
 
 golden: $(DEV) ## compare reports over all stories, sets and cases, and the facts of all artefacts

@@ -4,10 +4,13 @@ A softmax regression over the signs of each phrase, first over all signs, then o
 most. What a corpus sets apart stays out, whoever wrote it again. A phrase of an older corpus may
 mean its symptom or a closer one whose triage goes on there."""
 
+import base64
 import math
 import random
 import re
 import sys
+import textwrap
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -42,6 +45,7 @@ FEWEST = 2  # phrases that a sign must be in
 MOST_SIGNS = 26_000
 UNIT = 0.02
 TINY = 1e-30
+LINE = 1_000
 HEAD = """\
 # yaml-language-server: $schema=../schemas/lexicon.json
 # Written by `make words` from the phrases in tests/consultation/words; not to be edited.
@@ -204,16 +208,32 @@ def plain(table: Table) -> dict[str, object]:
 
 def written(weights: Mapping[str, object], source: str) -> str:
     """The file."""
-    indented = "".join(f"    {line}\n" for line in str(weights["signs"]).splitlines())
+    lines = textwrap.wrap(packed(str(weights["signs"])), LINE)
     head = {"of": weights["of"], "unit": weights["unit"], "learned_from": source}
     said = "".join(f"  {name}: {value}\n" for name, value in head.items())
-    return f"{HEAD}weights:\n{said}  signs: |\n{indented}"
+    return f"{HEAD}weights:\n{said}  packed: |\n" + "".join(f"    {line}\n" for line in lines)
 
 
-if __name__ == "__main__":
+def packed(signs: str) -> str:
+    """What :func:`unpacked` reads."""
+    of_row: dict[str, list[str]] = {}
+    for line in signs.splitlines():
+        sign, row = line.rsplit(" ", 1)
+        of_row.setdefault(row, []).append(sign)
+    names = ["\t".join(of_row[row]) for row in sorted(of_row)]
+    columns = ["".join(column) for column in zip(*sorted(of_row), strict=True)]
+    text = "\n".join([*names, "", *columns])
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def learned_file() -> str:
+    """The file as the phrases of today give it."""
     catalogue = Diagnoser.load().base.catalogue["words"]
     known = list(examples(catalogue))
     known += joined(known)
     print(f"{len(known)} phrases", file=sys.stderr)
-    text = written(plain(learned(known)), learned_from(catalogue))
-    WEIGHTS.write_text(text, encoding="utf-8")
+    return written(plain(learned(known)), learned_from(catalogue))
+
+
+if __name__ == "__main__":
+    WEIGHTS.write_text(learned_file(), encoding="utf-8")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import base64
+import zlib
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from ....facts.strict_models import Strict
 from .conditions import Id
@@ -46,15 +48,37 @@ class LexiconTopic(Strict):
     )
 
 
+_MOST_UNPACKED = 16_000_000
+
+
+def unpacked(packed: object) -> str:
+    """Lines of a sign, a space and its letters, sorted.
+
+    The packed text is compressed with zlib and written in base64. It has a line for each row of
+    letters with its signs, separated by tabs; then an empty line; then a line for each place in the
+    rows: letters of one symptom lie together, which compresses best.
+    """
+    unzip = zlib.decompressobj()
+    try:
+        raw = unzip.decompress(base64.b64decode("".join(str(packed).split())), _MOST_UNPACKED)
+        signs, _, columns = raw.decode().partition("\n\n")
+        rows = zip(signs.split("\n"), zip(*columns.split("\n"), strict=True), strict=True)
+        lines = [f"{sign} {''.join(row)}" for names, row in rows for sign in names.split("\t")]
+    except (ValueError, zlib.error):
+        raise ValueError("not a text that `make words` has packed") from None
+    return "\n".join(sorted(lines)) + "\n"
+
+
 class LearnedWeights(Strict):
     """What each sign (a word, a pair of words, a piece of a word) speaks for a symptom."""
 
     of: str = Field(description="The symptoms, and 'nothing'.")
     unit: float = Field(description="The unit of a weight.")
     learned_from: str = Field("", description="The digest of the topics that were learned from.")
-    signs: str = Field(
-        description="Lines of a sign, how rare it is, and a letter for each symptom: its place in "
-        "the alphabet, squared, in units; lower case speaks against it."
+    signs: Annotated[str, BeforeValidator(unpacked)] = Field(
+        alias="packed",
+        description="Packed by `make words`: lines of a sign, how rare it is, and a letter for "
+        "each symptom: its place in the alphabet, squared, in units; lower case speaks against it.",
     )
 
 
