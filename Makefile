@@ -155,7 +155,7 @@ interface: $(DEV) ## add the newest releases to the table of interfaces that scr
 	$(BIN)/python -m modelmedic.authoring.interface.build probes/script/interface/table.json build/interface/*.whl
 
 pages: $(DEV) ## what is made from the models: reference, lint codes, schemas for editors, the manual
-	$(BIN)/python -m modelmedic.facts.redaction.build
+	$(BIN)/python -m modelmedic.authoring.detectors
 	$(BIN)/diagnose kb reference fields > docs/reference.md
 	$(BIN)/diagnose kb reference codes --examples tests/knowledge/zoo > docs/lint.md
 	$(BIN)/diagnose manual > docs/diagnose.1

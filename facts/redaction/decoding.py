@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import NamedTuple
 
-from .asked import ESCAPES
-from .assignments import assigned_spans
+from .credentials import PLAIN
 from .detectors import Span, compiled
 from .flattening import without_breaks
-from .keys import context_spans, issuer_spans
-from .look import Look, Seen
-from .mapping import ITSELF, Variant, rewritten
+from .look import ITSELF, Look, Seen, Variant, rewritten
 
 DEPTH = 3  # base64 in base64 of JSON
-_DETECTORS = (issuer_spans, context_spans, assigned_spans)
+ESCAPES = (
+    r"%[2-7][0-9A-Fa-f]|\\u00[2-7]|\\x[2-7]|\\[01][0-7][0-7]|&#x?[0-9A-Fa-f]{2,3};"
+    r"|\\\\\\[\"']|\\[nt]"
+)
 _BREAK = r"[ \t]{0,8}(?:\\n|\\?\r?\n)[ \t>|#*]{0,8}"
 _CHARS = "[A-Za-z0-9+/_-]"
 # What goes on in the next line goes on for most of it; the last line may be short.
@@ -56,7 +56,7 @@ def decoded_spans(look: Look, seen: Seen, depth: int = DEPTH) -> Iterator[Span]:
     for variant in variants(look, seen):
         inner = seen.look(variant.text)
         if inner.plainly:
-            for find in _DETECTORS:
+            for find in PLAIN:
                 yield from map(variant.placed, find(inner))
         if depth > 1:
             yield from map(variant.placed, decoded_spans(inner, seen, depth - 1))

@@ -8,11 +8,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from .assignments import assigned_spans
+from .credentials import API_KEY, PLAIN, TOKEN, issuer_spans
 from .detectors import Span
-from .keys import API_KEY, TOKEN, context_spans, issuer_spans
-from .look import Look, Seen, hidden, hides_something
-from .mapping import Variant, rewritten
+from .look import Look, Seen, Variant, hidden, hides_something, rewritten
 
 MIN_SPLIT = 20
 _WRAPS, _NARROW, _WIDE = 2, 16, 1000
@@ -36,7 +34,7 @@ def flattened_spans(look: Look, seen: Seen) -> Iterator[Span]:
 
 def _in_all(flat: Variant, seen: Seen) -> Iterator[Span]:
     look = seen.look(flat.text)
-    for find in (issuer_spans, context_spans, assigned_spans):
+    for find in PLAIN:
         yield from map(flat.placed, find(look))
 
 

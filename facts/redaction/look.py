@@ -1,24 +1,24 @@
 """One look at a text: which of some 240 patterns show in it. Most texts hold none of them.
 
-``build.py`` writes ``first_look.json``: the patterns, and for each the texts of which every match
-has at least one, if there are such.
+``authoring/detectors.py`` writes ``first_look.json``: the patterns, and for each the texts of which
+every match has at least one, if there are such.
 """
 
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 
 from ..json_text import loads
-from .detectors import compiled, options, searchable
+from ..records import NamedTuple
+from .detectors import Span, compiled, options, searchable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from typing import Any
-
-    from .mapping import Variant
 
 LISTED = os.path.join(os.path.dirname(__file__), "first_look.json")
 FEW = 8
@@ -144,6 +144,86 @@ class Look:
         self.plainly = bool(self.issuers or self.contexts or self.code - ENCODED)
 
 
+Place = Callable[[int], int]
+
+
+class Variant(NamedTuple):
+    """A text that another one hides; ``start`` and ``end`` tell where its character begins there,
+    and where those before it end."""
+
+    text: str
+    start: Place
+    end: Place
+
+    def placed(self, span: Span) -> Span:
+        """A span of this text in the one that hides it."""
+        return span._replace(start=self.start(span.start), end=self.end(span.end))
+
+    def after(self, before: int) -> Variant:
+        """The same where so many characters stand before the text that hides it."""
+        return Variant(
+            self.text, partial(_after, before, self.start), partial(_after, before, self.end)
+        )
+
+    def part(self, text: str, at: int, width: int = 1) -> Variant:
+        """A text that lies at ``at`` within this one, ``width`` characters for each of its own."""
+        return Variant(
+            text, lambda n: self.start(at + n * width), lambda n: self.end(at + n * width)
+        )
+
+
+ITSELF = Variant("", int, int)
+"""A text that stands for itself: each character is where it is."""
+
+
+def _after(before: int, place: Place, number: int) -> int:
+    return before + place(number)
+
+
+def rewritten(
+    text: str, pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str] | None = None
+) -> Variant:
+    """The text without the matches, or with one character, or none, for each of them."""
+    parts: list[str] = []
+    flat: list[int] = []  # where each part begins in the new text,
+    begins: list[int] = []  # where it began in the old one,
+    ends: list[int] = []  # and where it ended if it is the replacement of a match, else -1
+    at = size = 0
+    for found in pattern.finditer(text):
+        new = replace(found) if replace else ""
+        if replace and new == found[0]:
+            continue
+        if found.start() > at:
+            parts.append(text[at : found.start()])
+            flat.append(size)
+            begins.append(at)
+            ends.append(-1)
+            size += found.start() - at
+        if new:
+            parts.append(new)
+            flat.append(size)
+            begins.append(found.start())
+            ends.append(found.end())
+            size += 1
+        at = found.end()
+    parts.append(text[at:])
+    flat.append(size)
+    begins.append(at)
+    ends.append(-1)
+
+    def start(number: int) -> int:
+        part = bisect_right(flat, number) - 1
+        return begins[part] if ends[part] >= 0 else begins[part] + number - flat[part]
+
+    def end(number: int) -> int:
+        if number <= 0:
+            return start(0)
+        part = bisect_right(flat, number - 1) - 1
+        return ends[part] if ends[part] >= 0 else begins[part] + number - flat[part]
+
+    return Variant("".join(parts), start, end)
+
+
 Reading = Callable[[str], "Iterable[Variant]"]
 
 
@@ -187,22 +267,3 @@ def hidden() -> re.Pattern[str]:
     import re
 
     return re.compile(f"{_ESCAPES}|[{_HIDDEN}]")
-
-
-def suspicious(text: str, seen: Seen | None = None) -> bool:
-    """False only if no detector can find anything in ``text``, apart from known homes and hosts."""
-    seen = seen or Seen()
-    look = seen.look(text)
-    if look.plainly or hides_something(text):
-        return True
-    if "\n" in text or "\\" in text:
-        from .flattening import continued, joined, wrapped
-
-        for flat in (*joined(text, seen), *continued(text), *wrapped(text)):
-            if seen.look(flat.text).plainly:
-                return True
-    if not look.code:
-        return False
-    from .decoding import hides_a_secret
-
-    return hides_a_secret(look, seen)

@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .assignments import secret_value
-from .look import Seen, suspicious
+from .credentials import secret_value
+from .look import Seen
 from .places import HOME
-from .search import secret_spans
+from .search import secret_spans, suspicious
 
 _MAX_NAME = 120
 _SURROGATE = re.compile("[\ud800-\udfff]")

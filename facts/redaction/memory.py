@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 from ..records import cached_property
+from .credentials import PRIVATE_KEY
 from .detectors import Span
-from .keys import PRIVATE_KEY
 from .places import EMAIL, HOST, PLACES
 
 MIN_LENGTH = 8

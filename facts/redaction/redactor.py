@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..fact import Fact
 from ..records import Generic
-from .look import Seen, suspicious
+from .look import Seen
+from .search import suspicious
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

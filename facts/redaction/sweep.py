@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from .assignments import secret_value
+from .credentials import secret_value
 from .detectors import Span
 from .look import Seen
 from .masks import mask_spans

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modelmedic.facts.redaction import Redactor
-from modelmedic.facts.redaction.look import suspicious
-from modelmedic.facts.redaction.search import secret_spans
+from modelmedic.facts.redaction.search import secret_spans, suspicious
 from modelmedic.facts.strict_yaml import load
 
 REDACTOR = Redactor(lambda: b"salt", homes=["/srv/alice"], hosts=["node-7"])

@@ -8,8 +8,8 @@ from corpus import contexts, formats
 from encodings_of_texts import ENCODINGS
 from measure import BEGIN, PAGE, encoded, masked_innocents, of_outputs, of_redactor, shows
 
+from modelmedic.authoring.detectors import build
 from modelmedic.facts.redaction import Redactor
-from modelmedic.facts.redaction.build import build
 from modelmedic.facts.redaction.detectors import shipped
 from modelmedic.facts.redaction.masking import masked
 

@@ -1,7 +1,9 @@
-"""Credentials recognised by the name before them: ``WANDB_API_KEY=...``, ``"password": "..."``.
+"""Credentials that a text shows as it stands, recognised in three ways.
 
-Tokens and keys are everyday words in machine learning, so the value must look like a secret, too;
-how much depends on the name.
+By their form and by what stands around them: the detectors of ``issuers.yaml`` and
+``contexts.yaml``, and key blocks. By the name before them: ``WANDB_API_KEY=...``,
+``"password": "..."``; tokens and keys are everyday words in machine learning, so the value must
+look like a secret, too, and how much depends on the name.
 """
 
 from __future__ import annotations
@@ -11,9 +13,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from .checks import NO_START, is_mixed, is_placeholder, looks_random
-from .detectors import Span, compiled
-from .keys import API_KEY, PASSWORD, TOKEN
+from .detectors import Span, compiled, shipped, spans_of
 from .look import Look
+
+API_KEY, TOKEN, PASSWORD, PRIVATE_KEY = "API_KEY", "TOKEN", "PASSWORD", "PRIVATE_KEY"
+
+_BLOCKS = (
+    r"(?s)(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
+    r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z))",
+    r"Private-Lines: [0-9]{1,3}(?:\r?\n|\\n)((?:[A-Za-z0-9+/=]{4,100}(?:\r?\n|\\n|\z))+"
+    r"(?:Private-(?:MAC|Hash): [0-9a-f]+)?)",
+)
 
 _CERTAIN = (
     "password|passwd|passphrase|passwort|kennwort|senha|contrase[n?]a|mot[_-]?de[_-]?passe|pwd|"
@@ -47,6 +57,25 @@ _CODE = ("os.", "self.", "args.", "config.", "settings.", "cfg.", "secrets.", "e
 _CODE_WORD = re.compile(r"(?:[a-z_]\w*|[A-Za-z_]+[0-9]{0,2})\Z")
 _MARK = re.compile(r"<secret:[A-Z_]{1,20}(?::[0-9a-f]{4})?>")
 _RESTARTS = 4  # where one value that is none may hide another name
+
+
+def issuer_spans(look: Look) -> Iterator[Span]:
+    """Every credential that is recognised by its form."""
+    issuers, _ = shipped()
+    for number in look.issuers:
+        yield from spans_of(issuers[number], look.text, look.data)
+    if "blocks" in look.code:
+        for pattern in _BLOCKS:
+            for found in compiled(pattern).finditer(look.data):
+                start, end = found.span(1)
+                yield Span(start, end, PRIVATE_KEY, look.text[start:end])
+
+
+def context_spans(look: Look) -> Iterator[Span]:
+    """Every credential that is recognised by what stands around it."""
+    _, contexts = shipped()
+    for number in look.contexts:
+        yield from spans_of(contexts[number], look.text, look.data)
 
 
 def assigned_spans(look: Look) -> Iterator[Span]:
@@ -92,6 +121,10 @@ def _secret_of(found: Any, text: str, number: dict[str, int]) -> Span | None:
         return None
     secret = value.rstrip(".")
     return Span(start, start + len(secret), _kind(name), secret)
+
+
+PLAIN = (issuer_spans, context_spans, assigned_spans)
+"""All three ways."""
 
 
 def secret_value(name: str, value: str) -> str | None:

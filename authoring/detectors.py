@@ -1,7 +1,7 @@
-"""Checks ``issuers.yaml`` and ``contexts.yaml``, and writes ``detectors.json`` and
-``first_look.json``.
+"""Checks ``issuers.yaml`` and ``contexts.yaml`` of ``facts/redaction``, and writes
+``detectors.json`` and ``first_look.json`` there.
 
-    python -m modelmedic.facts.redaction.build
+    python -m modelmedic.authoring.detectors
 
 Fails with the place of each mistake: an unknown field, a pattern that RE2 does not take, a quick
 look that is too short to be quick, an example that its own pattern misses.
@@ -17,20 +17,46 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ..problems import ModelMedicError, Problem
-from ..required_text import required_texts
-from ..strict_models import Strict, check
-from ..strict_yaml import Document, load
-from .asked import ASKED
-from .checks import CHECKS
-from .detectors import COMPILED, START, Detector, compiled
-from .look import LISTED, Asked, is_quick
+from ..facts.problems import ModelMedicError, Problem
+from ..facts.redaction.checks import CHECKS
+from ..facts.redaction.decoding import ESCAPES
+from ..facts.redaction.detectors import COMPILED, START, Detector, compiled
+from ..facts.redaction.look import LISTED, Asked, is_quick
+from ..facts.required_text import required_texts
+from ..facts.strict_models import Strict, check
+from ..facts.strict_yaml import Document, load
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(LISTED).parent
 SOURCES = ("issuers.yaml", "contexts.yaml")
 _LITERAL = re.compile(r"(?:[A-Za-z0-9_~/:-]|\\[.$+])+")
 _LEAST = 3  # characters that a quick look must name
 _CODE = "MM120"
+
+NAMES = (
+    "key|token|secret|secrets|password|passwd|passphrase|passwort|kennwort|senha|pass|pwd|"
+    "contrase[n?]a|mot[_-]?de[_-]?passe|credentials?|amz-signature|cookie|auth|authorization|"
+    "secret[_-]?key[_-]?base|key[_-]?data|key[_-]?id|identity[_-]?header"
+)
+# Four characters of base64 are three of a text (0x20 to 0x7e, tabs, breaks), whose bits are few.
+_FIRST, _THIRD = "[CDI-Za-f]", "[ABEFIJMNQRUVYZcdghklopstwx014589]"
+_TEXT64 = rf"{_FIRST}[AC-HQS-Xgi-nwy-z0-3]{_THIRD}[A-Za-z0-9+/_-]"
+_WIDE64 = rf"A[AC-H][AEIMQUYcgkosw048]A{_FIRST}[AQgw][AB]"  # every other byte is 0
+ASKED = {
+    "blocks": r"PRIVATE KEY|Private-Lines:",
+    "names": rf"""(?i)(?:{NAMES})[_0-9]*(?:\\*["']|\]|\s*[=:])""",
+    "options": rf"(?i)(?:^|\s)--?[A-Za-z0-9_.-]*(?:{NAMES})[_0-9]*[ =]",
+    "mail": r"@[A-Za-z0-9-]+\.",
+    "homes": r"/home/|[Uu]sers[/\\]",
+    "hosts": r"(?i)\.(?:internal|local|lan|corp|intra|private|home\.arpa)|(?:ip|ec2)-\d",
+    "escapes": ESCAPES,
+    # What stands for a text, be it of UTF-16, is not any letters: see _TEXT64. Hex of a text begins
+    # each byte with 2 to 7. Names and digests differ.
+    "runs": (
+        rf"(?:{_TEXT64}){{3}}|{_WIDE64}|[A-Z2-7]{{24}}|(?:[2-7][0-9A-Fa-f]){{12}}"
+        r"|(?:[2-7][0-9A-Fa-f][ :,-]){11}"
+    ),
+}
+"""What a text must hold for the detectors that are code to have a chance in it."""
 
 Kind = Literal["API_KEY", "TOKEN", "PASSWORD", "PRIVATE_KEY"]
 
