@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from modelmedic.engine import Diagnoser
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 
 
 def pytest_addoption(parser: Any) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..cli import output
-from ..cli.context import Context
+from .. import output
 from ..cli.options import ENGINE, OVERLAYS, PATH, command, output_option, path_option
+from ..context import Context
 
 if TYPE_CHECKING:
     from ...engine.compiler.store.knowledge_base import KnowledgeBase

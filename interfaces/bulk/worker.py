@@ -183,7 +183,7 @@ class Worker:
 
 def _inspect(folder: str, vocabulary: Vocabulary) -> tuple[tuple[Fact, ...], list[Problem]]:
     """The facts about a run, in canonical order, and what could not be read."""
-    from ..cli.inspection import gather
+    from ..inspection import gather
     from ..waiting import Watch
 
     # Only the job itself shows progress, and only it takes Ctrl-C.

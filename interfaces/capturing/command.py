@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import click
 
 from ...facts.problems import Location, ModelMedicError, Problem
-from ..cli import output
-from ..cli.context import Context
+from .. import output
 from ..cli.follow_up import Case, conclude
 from ..cli.options import FAIL_ON, PATH, command, common, common_reading, detail
+from ..context import Context
 
 MAX_IDS_BYTES = 16 << 20
 
@@ -97,7 +97,7 @@ def capture(context: Context, judge: bool, **given: Any) -> int:
     if not judge:
         _say(f"Written to {wish.folder}; `diagnose inspect {wish.folder}` reads it.")
         return output.OK
-    from ..cli.inspection import gather
+    from ..inspection import gather
 
     facts, problems, read = gather(
         [wish.folder], context.base.vocabulary, deadline=context.deadline

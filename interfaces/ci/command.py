@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from ..cli import output
-from ..cli.context import Context
+from .. import output
 from ..cli.options import OUTPUT, command
+from ..context import Context
 
 _FOLDER = Path(__file__).parent
 _FILES = {"matcher": _FOLDER / "problem-matcher.json", "action": _FOLDER / "action.yaml"}

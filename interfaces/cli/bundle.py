@@ -19,14 +19,14 @@ from ...facts import Fact, ModelMedicError, Problem
 from ...facts.fact import canonical
 from ...facts.problems import INTERRUPTED
 from ...facts.redaction import Redacted
+from ..inspection import gather
+from ..output import json_text
 from ..reports.formats import Document, render
 from ..reports.formats.markdown import code, escaped, section
 from ..reports.layout import Line
 from ..reports.output_guard import redacted
 from ..reports.recorded import is_report, read_recorded
 from ..reports.view import redaction_note, view_of
-from .inspection import gather
-from .output import json_text
 
 SCHEMA = "modelmedic/packet/1"
 _NEVER = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold

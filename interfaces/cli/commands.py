@@ -11,10 +11,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from ...engine.compiler.store.knowledge_base import VERSION
+from .. import output
+from ..context import Context, check_id
 from ..reports.formats import Picture
-from . import output
-from .context import Context, check_id
-from .follow_up import FOLLOW_UP, Case, conclude
+from .candidates import diagnosis_ids, entry_ids, files, kinds, sessions
+from .follow_up import FOLLOW_UP, Case, conclude, go_on
 from .options import (
     FACTS,
     FAIL_ON,
@@ -27,7 +28,6 @@ from .options import (
     path_option,
     takes_context,
 )
-from .shell.candidates import diagnosis_ids, entry_ids, files, kinds, sessions
 from .source_lookup import Environment, source_options
 
 
@@ -106,7 +106,7 @@ def cli(
     if click.get_current_context().invoked_subcommand is not None:
         return None
     if context.files:
-        return context.diagnosed()
+        return context.diagnosed(go_on)
     if sys.stdin.isatty() or answers or accessible or resume is not None or vi:
         from ..consult.start import consult
 
@@ -124,8 +124,8 @@ def decode(
     context: Context, text: Sequence[str], source: bool, python: Path | None, site: Path | None
 ) -> int:
     """What does this error mean? TEXT is a message, or - for standard input (tracebacks, logs)."""
+    from ..inspection import read_error
     from ..reports.answers_text import decode_lines
-    from .inspection import read_error
 
     vocabulary = context.base.vocabulary
     given = None if not text or list(text) == ["-"] else " ".join(text)
@@ -153,7 +153,7 @@ def inspect(
     """Read what is at PATHS (run folders, logs, scripts, data, weights, profiles, freeze files,
     facts files; - is standard input) and diagnose. Nothing is executed and nothing leaves the
     machine."""
-    from .inspection import gather, plot
+    from ..inspection import gather, plot
 
     vocabulary = context.base.vocabulary
     facts, problems, read = gather(paths, vocabulary, deadline=context.deadline)
@@ -217,7 +217,7 @@ def what_if(context: Context, settings: Sequence[str]) -> int:
     """What would change if a fact were different? It replaces the known fact about the same
     thing."""
     from ..reports.answers_text import what_if_lines
-    from .settings import parse_setting
+    from ..settings import parse_setting
 
     change = [parse_setting(text, context.base.vocabulary) for text in settings]
     plain = context.doctor.what_if(context.facts(), change)

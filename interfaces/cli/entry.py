@@ -12,14 +12,14 @@ import click
 
 from ...facts import Fact, ModelMedicError, Problem
 from ...facts.problems import did_you_mean, excerpt
+from ..context import Context, read_stdin_bytes
+from ..inspection import STDIN
 from ..reports.similar import HEADING
 from ..reports.similar import title as similar_title
 from . import guess
-from .context import Context, read_stdin_bytes
+from .candidates import files
 from .follow_up import FOLLOW_UP, Case, conclude
-from .inspection import STDIN
 from .options import FAIL_ON, baseline_options, command, common_reading, detail
-from .shell.candidates import files
 from .source_lookup import Environment, source_options
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class _Entry:
 
     def paths(self, paths: Sequence[Path], said: str = "") -> int:
         """What is at paths, and what is said of it."""
-        from .inspection import gather
+        from ..inspection import gather
 
         facts, problems, read = gather(paths, self._vocabulary, deadline=self._context.deadline)
         for path, title, _ in read[:1]:
@@ -121,8 +121,8 @@ class _Entry:
 
     def error(self, text: str) -> int:
         """An error message, a traceback, lines of a log."""
+        from ..inspection import read_error
         from ..reports.answers_text import decode_lines
-        from .inspection import read_error
 
         _say("Taken as an error message.")
         outcome = read_error(text, self._vocabulary, self._context.deadline)

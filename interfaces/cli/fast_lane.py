@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .context import Context
+    from ..context import Context
 
 
 COMPLETION = "_DIAGNOSE_COMPLETE"
@@ -84,7 +84,7 @@ class Arguments(NamedTuple):
         return chosen if chosen in FORMATS else "text"
 
     def context(self) -> Context:
-        from .context import Context
+        from ..context import Context
 
         found: dict[str, Any] = {}
         for field, values in self.given.items():

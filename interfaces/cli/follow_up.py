@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ...facts.problems import INTERRUPTED
-from . import output
-from .context import Context
+from .. import output
+from ..context import Context
 from .source_lookup import Environment, with_source
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def _gathered(
     reading: Reading, source: Environment | None, vocabulary: Vocabulary, deadline: Deadline
 ) -> Case:
     if reading.path is not None:
-        from .inspection import gather
+        from ..inspection import gather
 
         facts, problems, read = gather([reading.path], vocabulary, deadline=deadline)
         return Case(tuple(facts), tuple(problems), tuple(read))

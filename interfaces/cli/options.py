@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from .context import TIME_LIMIT_S, Context
+from ..context import TIME_LIMIT_S, Context
+from .candidates import diagnosis_ids, files, knowledge
 from .fast_lane import OPTIONS
-from .shell.candidates import diagnosis_ids, files, knowledge
 
 READING_LIMIT_S = 600.0
 Body = Callable[..., int | None]

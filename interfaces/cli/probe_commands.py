@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import output
-from .context import Context, read_stdin
+from .. import output
+from ..context import Context, read_stdin
 from .options import OUTPUT, TEXT_OR_JSON, command, formats, takes_context
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _run(probe: Probe, vocabulary: Vocabulary, context: Context, **given: Any) -
     read: Any = given[_own(probe.argument["name"])] if probe.argument else None
     outcome = _gathered(probe, vocabulary, read, said)
     if plots is not None:
-        from .inspection import plot
+        from ..inspection import plot
 
         plot(outcome.facts, read, plots, vocabulary)
     return emit(outcome, context)

@@ -8,9 +8,15 @@ import sys
 from collections.abc import Sequence
 
 from ...facts import ModelMedicError, Problem
+from .. import output
 from ..reports.output_guard import UnsafeOutputError, mask
-from . import fast_lane, output
+from . import fast_lane
 from .fast_lane import COMPLETION, Arguments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...engine.diagnosis.report import Report
+    from ..context import Context
 
 _DIALOGUE = "modelmedic.interfaces.consult.loop"
 _HELP = frozenset({"-h", "--help", "--version"})
@@ -124,7 +130,7 @@ def _with_retry(arguments: Arguments) -> int:
     except ModelMedicError:
         raise
     except Exception:
-        from .context import forget_cache
+        from ..context import forget_cache
 
         if not forget_cache() or _DIALOGUE in sys.modules:
             raise
@@ -134,13 +140,19 @@ def _with_retry(arguments: Arguments) -> int:
 def _answer(arguments: Arguments) -> int:
     """Run the command; the plain main job and the plain consultation without click."""
     if arguments.is_main_job:
-        return arguments.context().diagnosed()
+        return arguments.context().diagnosed(_go_on)
     if not arguments.words and sys.stdin.isatty() and COMPLETION not in os.environ:
         from ..consult.start import consult
-        from .context import Context
+        from ..context import Context
 
         return consult(Context())
     return _command_line(arguments)
+
+
+def _go_on(context: Context, report: Report, code: int) -> int:
+    from .follow_up import go_on
+
+    return go_on(context, report, code)
 
 
 def _command_line(arguments: Arguments) -> int:

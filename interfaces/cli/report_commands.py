@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from ...facts.problems import INTERRUPTED
-from . import output
-from .context import Context, today
+from .. import output
+from ..context import Context, today
 from .options import (
     ENGINE_UNSEEN,
     FACTS,
@@ -117,8 +117,8 @@ def write(context: Context, paths: Sequence[Path]) -> int:
 
     Each entry needs a reason: until it has one, the file is rejected.
     """
-    from .baseline_file import baseline_text
-    from .inspection import gather
+    from ..baseline_file import baseline_text
+    from ..inspection import gather
 
     if not context.files and not paths:
         raise click.UsageError("nothing to diagnose: give --facts FILE, or paths to inspect")

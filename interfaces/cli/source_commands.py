@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from . import output
-from .context import Context, read_stdin
+from .. import output
+from ..context import Context, read_stdin
 from .options import OUTPUT, TEXT_OR_JSON, command
 from .source_lookup import Environment, announced, environment_options
 

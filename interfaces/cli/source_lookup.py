@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ...facts.problems import INTERRUPTED, out_of_time
+from ..context import cache_folder
 from ..deadline import NEVER, Deadline
-from .context import cache_folder
 from .options import Body, Decorator, path_option
 
 if TYPE_CHECKING:

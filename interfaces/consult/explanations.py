@@ -97,7 +97,7 @@ class Explanations:
     def _supposed(self, rest: str, step: Step, dialogue: Dialogue) -> tuple[Fact, ...]:
         """The hypothetical facts: an answer to this question or an earlier one, a symptom, or a
         fact."""
-        from ..cli.settings import parse_setting
+        from ..settings import parse_setting
 
         number, equals, answer = rest.partition("=")
         if equals and number.strip().isdecimal():

@@ -8,7 +8,7 @@ from pathlib import Path
 from ...engine.diagnosis.dialogue.dialogue import Dialogue
 from ...facts import Fact, ModelMedicError, Problem
 from ...facts.problems import did_you_mean
-from ..cli import output
+from .. import output
 from ..reports.formats import FORMATS, format_of
 from ..reports.formats.markdown import section
 from ..reports.formats.text import report_lines

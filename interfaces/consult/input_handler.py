@@ -68,7 +68,7 @@ class Intake:
 
     def inspect(self, words: str) -> Taken:
         """The facts of whatever is at one or more paths, and what was read."""
-        from ..cli.inspection import gather
+        from ..inspection import gather
 
         whole = _path(words)
         paths = [whole] if _exists(whole) else [_path(word) for word in _split(words)]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ...engine.diagnosis.dialogue.dialogue import Dialogue
 from ...facts.fact_file import MAX_BYTES, read_text
-from ..cli.context import Context
-from ..cli.output import report_code
+from ..context import Context
+from ..output import report_code
 from .drivers import Driver, LineDriver, ScriptDriver
 from .input_handler import Intake
 from .kept_sessions import KeptSessions, error_if_missing

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from ...facts import ModelMedicError, Problem
-from ..cli import output
-from ..cli.context import Context
+from .. import output
 from ..cli.options import ENGINE, FOLDER, OVERLAYS, command
 from ..cli.source_lookup import Environment, source_options
+from ..context import Context
 
 
 @command(name="mcp")

@@ -16,7 +16,7 @@ from ...facts.kinds import Attribute, Kind
 from ...facts.problems import did_you_mean
 from ...probes.outcome import Outcome
 from ...probes.pasted import gather_pasted
-from ..cli.inspection import gather
+from ..inspection import gather
 from . import schemas
 from .confinement import confined, guard_files, within
 from .tools import Given, answered, parts, tool

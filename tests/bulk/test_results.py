@@ -12,7 +12,7 @@ from modelmedic.engine import Diagnoser
 from modelmedic.facts import Provenance
 from modelmedic.interfaces.bulk.job import run_job
 from modelmedic.interfaces.bulk.progress import NoProgress
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 
 HERE = Path(__file__).parent
 BAD_LINES = json.loads((HERE / "bad_lines.json").read_text(encoding="utf-8"))

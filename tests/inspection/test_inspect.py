@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from modelmedic.engine import Diagnoser, Report
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "cases.json").read_text(encoding="utf-8")

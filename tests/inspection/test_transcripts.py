@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from modelmedic.engine import Diagnoser, Report
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 
 HERE = Path(__file__).parent
 CALLS = HERE.parent / "probes/data/transcripts/calls.jsonl"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from modelmedic.engine import Diagnoser, Report
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 
 Row = dict[str, Any]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from modelmedic.interfaces.cli.context import default_cache_folder
+from modelmedic.interfaces.context import default_cache_folder
 
 
 @pytest.mark.parametrize("base", ["", "/somewhere/else", "  "])

@@ -13,7 +13,7 @@ COMMAND = (sys.executable, "-m", "modelmedic.interfaces.cli.main")
 # Breaks the main job at its start, as a bug of ours would.
 BROKEN = """
 import sys
-from modelmedic.interfaces.cli.context import Context
+from modelmedic.interfaces.context import Context
 from modelmedic.interfaces.cli.main import main
 def broken(*arguments):
     raise {error}
@@ -108,7 +108,7 @@ def test_debug_shows_where_it_broke(environment, slow_steps):
 
 FINALIZED = """
 import sys
-from modelmedic.interfaces.cli.context import Context
+from modelmedic.interfaces.context import Context
 from modelmedic.interfaces.cli.main import main
 class Finalized:
     def __del__(self):

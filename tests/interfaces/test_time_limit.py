@@ -7,8 +7,8 @@ import pytest
 from modelmedic.engine.compiler.store.knowledge_base import KnowledgeBase
 from modelmedic.facts import ModelMedicError
 from modelmedic.facts.fact_file import read_facts
-from modelmedic.interfaces.cli.inspection import gather
 from modelmedic.interfaces.deadline import Deadline
+from modelmedic.interfaces.inspection import gather
 
 AT_ONCE = "0.000001"
 

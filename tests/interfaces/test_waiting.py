@@ -167,7 +167,7 @@ def test_ctrl_c_twice_in_a_finalizer_prints_nothing(monkeypatch, capsys):
 
 def test_a_watch_of_the_callers_takes_no_signal(tmp_path):
     from modelmedic.engine import KnowledgeBase
-    from modelmedic.interfaces.cli.inspection import gather
+    from modelmedic.interfaces.inspection import gather
 
     watch = Watch()
     watch.stopped = True

@@ -13,7 +13,7 @@ pytest.importorskip("safetensors")
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from modelmedic.engine import Diagnoser  # noqa: E402
-from modelmedic.interfaces.cli.inspection import gather  # noqa: E402
+from modelmedic.interfaces.inspection import gather  # noqa: E402
 
 from .faulty import faults_attention  # noqa: E402, F401
 from .faulty.making import write_references, write_target  # noqa: E402

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 
 pytestmark = pytest.mark.heavy
 

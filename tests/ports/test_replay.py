@@ -17,8 +17,8 @@ from tests.ports.faulty.measure import judge
 from tests.ports.faulty.port import FAULTS
 from tests.ports.faulty.sound import write_sound
 
-from modelmedic.interfaces.cli.inspection import gather
 from modelmedic.interfaces.cli.main import main
+from modelmedic.interfaces.inspection import gather
 
 pytestmark = pytest.mark.heavy
 

@@ -8,7 +8,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("safetensors")
 
 from modelmedic.engine import Diagnoser  # noqa: E402
-from modelmedic.interfaces.cli.inspection import gather  # noqa: E402
+from modelmedic.interfaces.inspection import gather  # noqa: E402
 
 from .faulty import making  # noqa: E402
 from .faulty.port import Fault  # noqa: E402

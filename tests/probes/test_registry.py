@@ -102,8 +102,8 @@ def test_artefacts_have_names_and_places_of_their_own(vocabulary):
 def test_parameters_of_probes_do_not_meet_those_of_commands():
     """``--target`` of the structure probe is a tree to read, not a file to write."""
     from modelmedic.engine import KnowledgeBase
-    from modelmedic.interfaces.cli.context import Context
     from modelmedic.interfaces.cli.probe_commands import _command
+    from modelmedic.interfaces.context import Context
 
     vocabulary = KnowledgeBase.load().vocabulary
     for probe in vocabulary.probes.values():

@@ -129,7 +129,7 @@ def test_errors(run, folder, format_):
 
 def test_a_traceback_for_us(run, folder):
     code = (
-        "import sys; from modelmedic.interfaces.cli.context import Context\n"
+        "import sys; from modelmedic.interfaces.context import Context\n"
         "from modelmedic.interfaces.cli.main import main\n"
         "def broken(*_): raise RuntimeError(sys.argv.pop() + chr(27) + '[31m')\n"
         "Context.emit_report = broken; main(sys.argv[1:-1])"

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from modelmedic.facts import Fact, Provenance
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 from modelmedic.interfaces.reports.formats import Document, render
 from modelmedic.interfaces.reports.output_guard import redacted
 

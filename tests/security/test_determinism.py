@@ -19,7 +19,7 @@ from modelmedic.engine.compiler.store.knowledge_base import (
     KnowledgeBase,
     shipped_layer,
 )
-from modelmedic.interfaces.cli.output import report_document
+from modelmedic.interfaces.output import report_document
 
 SEEDS = 20
 KNOWLEDGE = Path(SHIPPED_KNOWLEDGE)

@@ -19,7 +19,7 @@ import pytest
 from modelmedic.facts import ModelMedicError, strict_yaml
 from modelmedic.facts.fact_file import parse_facts
 from modelmedic.facts.regular_files import NotRegularError, open_regular
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 from modelmedic.probes import load_probe
 
 FULL = 300.0  # MiB; the command alone takes some 60

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ....engine.compiler.store.files import files_in
 from ....engine.compiler.store.knowledge_base import SHIPPED_FOLDERS
 from ....facts.regular_files import open_own, replace_file
-from ..context import cache_folder
+from ...context import cache_folder
 
 _NAME = "tested-1.json"
 _SECONDS = 20

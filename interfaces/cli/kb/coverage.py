@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ... import output
+from ...context import Context
 from ...reports.layout import Line
-from .. import output
-from ..context import Context
 from ..options import LAYERS, TEXT_OR_JSON, command, path_option
 from .group import built_knowledge, busy, decoder, doctor_of, kb
 

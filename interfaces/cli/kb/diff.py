@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ... import output
+from ...context import Context
 from ...reports.layout import Line
-from .. import output
-from ..context import Context
 from ..options import command, formats
 from .group import busy, decoder, kb
 
@@ -56,7 +56,7 @@ def _compared(old: str, new: str | None, folder: str) -> Comparison:
     from ....authoring.knowledge_diff import compare
     from ....authoring.revisions import built_at, shipped_built
     from ....engine.compiler.store.document_cache import DocumentCache
-    from ..context import cache_folder
+    from ...context import cache_folder
 
     read = DocumentCache(cache_folder())
     before = built_at(old, folder, read)

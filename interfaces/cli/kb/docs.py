@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ....facts import Location, ModelMedicError, Problem
+from ... import output
+from ...context import Context
 from ...reports.layout import Line
-from .. import output
-from ..context import Context
 from ..options import LAYERS, command, formats, output_option
 from .group import built_knowledge, busy, kb
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ... import output
+from ...context import Context
 from ...reports.layout import Line
 from ...waiting import watched
-from .. import output
-from ..context import Context
 from ..options import LAYERS, TEXT_OR_JSON, command, path_option
 from .group import built_knowledge, kb, tell_interrupted
 

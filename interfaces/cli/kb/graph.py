@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import click
 
 from ....facts import ModelMedicError, Problem
+from ... import output
+from ...context import Context, check_id
 from ...reports.charts.layered import Graph
-from .. import output
-from ..context import Context, check_id
+from ..candidates import entry_ids
 from ..options import LAYERS, OUTPUT, command, formats
-from ..shell.candidates import entry_ids
 from .group import built_knowledge, kb
 
 MOST_DRAWN = 150

@@ -28,7 +28,7 @@ def built_knowledge(overlays: Sequence[str]) -> Built:
     from ....engine.compiler.store.document_cache import DocumentCache
     from ....engine.compiler.store.files import overlay_layer
     from ....engine.compiler.store.knowledge_base import shipped_layer
-    from ..context import cache_folder
+    from ...context import cache_folder
 
     base = shipped_layer(tests=True).texts()
     others = [overlay_layer(folder, tests=True).texts() for folder in overlays]

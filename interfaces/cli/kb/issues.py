@@ -9,11 +9,11 @@ import click
 
 from ....engine.diagnosis.report import SimilarIssue
 from ....facts import Fact
+from ... import output
+from ...context import Context
 from ...reports.layout import Line
 from ...reports.safe_text import one_line
 from ...reports.similar import differences, title
-from .. import output
-from ..context import Context
 from ..options import LAYERS, TEXT_OR_JSON, command, path_option
 from .group import kb
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from ....facts import ModelMedicError, Problem
+from ... import output
+from ...context import Context
 from ...reports.layout import Line, counted
-from .. import output
-from ..context import Context
+from ..candidates import codes
 from ..options import LAYERS, command, formats
-from ..shell.candidates import codes
 from .group import built_knowledge, decoder, kb, tell_interrupted
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from ... import output
+from ...context import Context
 from ...reports.layout import Line
-from .. import output
-from ..context import Context
 from ..options import LAYERS, TEXT_OR_JSON, command
 from .group import kb
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ....facts import Location, ModelMedicError, Problem
+from ... import output
+from ...context import Context, check_id
 from ...waiting import watched
-from .. import output
-from ..context import Context, check_id
+from ..candidates import entry_ids
 from ..options import LAYERS, TEXT_OR_JSON, command, path_option
-from ..shell.candidates import entry_ids
 from .group import built_knowledge, busy, decoder, kb, tell_interrupted
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ... import output
 from ...reports.layout import Line
-from .. import output
 
 if TYPE_CHECKING:
     from ....authoring.mutation import Acceptances, Score, Verdict
     from ....engine.compiler.source.knowledge_source import KnowledgeSource
     from ....facts import Problem
-    from ..context import Context
+    from ...context import Context
 
 
 def report(

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from ....facts import Location, ModelMedicError, Problem
+from ... import output
+from ...context import Context
 from ...reports.layout import Line
-from .. import output
-from ..context import Context
 from ..options import command
 from .group import kb
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
+from ... import output
+from ...context import Context
 from ...reports.layout import Line
-from .. import output
-from ..context import Context
 from ..options import FOLDER, command, path_option
 from .group import kb
 from .schema import FORMS

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from ... import output
+from ...context import Context
 from ...reports.layout import Line
-from .. import output
-from ..context import Context
 from ..options import FOLDER, LAYERS, command, path_option
 from .group import built_knowledge, kb
 

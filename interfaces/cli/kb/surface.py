@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ... import output
+from ...context import Context, cache_folder
 from ...waiting import watched
-from .. import output
-from ..context import Context, cache_folder
 from ..options import FOLDER, LAYERS, command, formats, path_option
 from .group import built_knowledge, kb, tell_interrupted
 from .surface_report import Wanted, lines_of, plain_of

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ....facts import Problem
+from ... import output
+from ...context import Context
 from ...reports.layout import Line
-from .. import output
-from ..context import Context
+from ..candidates import files
 from ..options import LAYERS, TEXT_OR_JSON, command, path_option
-from ..shell.candidates import files
 from .group import built_knowledge, decoder, doctor_of, kb, tell_interrupted
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import sys
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
+from ... import output
+from ...context import Context
 from ...reports.layout import Line
-from .. import output
-from ..context import Context
 from ..fast_lane import COMPLETION as VARIABLE
 from ..options import command
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 import click
 
 from ....engine.compiler.store.knowledge_base import VERSION
+from ... import output
+from ...context import Context
 from ...reports.layout import Line
-from .. import output
-from ..context import Context
 from ..options import command
 
 NAME = "diagnose"

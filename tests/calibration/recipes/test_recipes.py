@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 
 RUNNER = Path(__file__).with_name("run_recipe.py")
 

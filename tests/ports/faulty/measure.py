@@ -27,7 +27,7 @@ from tests.ports.faulty.port import FAULTS
 from tests.ports.faulty.sets import choose, half_of
 
 from modelmedic.engine import Diagnoser
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 from modelmedic.probes.replay import hypotheses, trials
 
 NOT_CAUSES = {"neuron.e2e.porting-bug-propagates"}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from modelmedic.engine import Diagnoser
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 
 from .architectures import ARCHITECTURES
 from .making import write_references

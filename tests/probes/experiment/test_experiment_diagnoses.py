@@ -3,7 +3,7 @@ name the next stage."""
 
 import pytest
 
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 
 
 @pytest.fixture

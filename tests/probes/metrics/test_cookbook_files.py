@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 from modelmedic.probes.metrics.probe import gather_metrics
 from modelmedic.probes.metrics.recognition import looks_like_metrics
 from modelmedic.probes.recognition import Table, find_units

@@ -7,7 +7,7 @@ import pytest
 
 from modelmedic.authoring.port_hypotheses import FILE, RELATIONS, shape_problems
 from modelmedic.engine.compiler.source.relations_file import RelationsFile
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 from modelmedic.probes.replay.arithmetic import NoValueError, value_of
 from modelmedic.probes.replay.finding.registry import FINDERS
 from modelmedic.probes.replay.formula.formulas import FORMULAS

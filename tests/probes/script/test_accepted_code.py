@@ -6,7 +6,7 @@ import pytest
 
 from modelmedic.engine.diagnosis.baseline import accept
 from modelmedic.facts import Fact
-from modelmedic.interfaces.cli.baseline_file import baseline_text, read_baseline
+from modelmedic.interfaces.baseline_file import baseline_text, read_baseline
 from modelmedic.interfaces.reports.formats import Document, render
 from modelmedic.interfaces.reports.output_guard import redacted
 from modelmedic.probes.script.probe import gather_script

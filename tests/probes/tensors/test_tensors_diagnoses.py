@@ -3,7 +3,7 @@ is named, and the folders of the runs are not taken for models."""
 
 import pytest
 
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 
 np = pytest.importorskip("numpy")
 MODULES = ("embed_tokens", "layers.0.self_attn", "layers.0.mlp", "norm", "lm_head")

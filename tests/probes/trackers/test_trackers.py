@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from modelmedic.interfaces.cli.inspection import gather
+from modelmedic.interfaces.inspection import gather
 from modelmedic.probes.trackers.probe import gather_trackers
 from modelmedic.probes.trackers.recognition import looks_like_trackers
 

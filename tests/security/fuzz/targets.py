@@ -256,7 +256,7 @@ def session(data: bytes, folder: Path) -> None:
 
 def setting(data: bytes, folder: Path) -> None:
     """`diagnose whatif --set`."""
-    from modelmedic.interfaces.cli.settings import parse_setting
+    from modelmedic.interfaces.settings import parse_setting
 
     check(Outcome((parse_setting(data.decode("utf-8", "replace"), vocabulary()),)), data)
 

@@ -15,7 +15,7 @@ from modelmedic.interfaces.reports.formats import FORMATS
 pytestmark = pytest.mark.slow
 CRASH = """
 import sys
-from modelmedic.interfaces.cli.context import Context
+from modelmedic.interfaces.context import Context
 from modelmedic.interfaces.cli.main import main
 def broken(*_):
     text = sys.stdin.read()

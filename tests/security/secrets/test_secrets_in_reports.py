@@ -16,7 +16,7 @@ SOME = [pytest.param(f, marks=() if f in ("json", "text") else pytest.mark.deep)
 def raw_facts(planted_folder, tmp_path_factory, vocabulary, planted):
     """A facts file as a program of somebody else might write it: all that the probes find, and
     secrets in every text, key and place of facts of its own, past no border."""
-    from modelmedic.interfaces.cli.inspection import gather
+    from modelmedic.interfaces.inspection import gather
 
     found, _, _ = gather([planted_folder], vocabulary)
     plain = [fact.plain() for fact in found if fact.kind != "env_var"]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .... import output
+from ....context import Context
 from ....waiting import watched
-from ... import output
-from ...context import Context
 from ...options import LAYERS, TEXT_OR_JSON, command, path_option
 from ..group import built_knowledge, doctor_of, kb, tell_interrupted
 from .report import Shown, lines_of, plain_of

@@ -6,14 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
-from ...engine.diagnosis.report import SEVERITIES, Report
-from ...facts import Fact, Location, ModelMedicError, Problem
-from ...facts.json_text import dumps
-from ...facts.problems import INTERRUPTED as INTERRUPTED_READING
-from ...facts.redaction import Redacted
-from ..reports.formats import Document, Failure, Picture, render, render_failure
-from ..reports.layout import Line, rendered, text_of
-from ..reports.output_guard import redacted
+from ..engine.diagnosis.report import SEVERITIES, Report
+from ..facts import Fact, Location, ModelMedicError, Problem
+from ..facts.json_text import dumps
+from ..facts.problems import INTERRUPTED as INTERRUPTED_READING
+from ..facts.redaction import Redacted
+from .reports.formats import Document, Failure, Picture, render, render_failure
+from .reports.layout import Line, rendered, text_of
+from .reports.output_guard import redacted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def emit_document(
     if format_ != "text":
         _emit(render(clean, format_, pictures), target)
         return
-    from ..reports.formats.text import report_text
+    from .reports.formats.text import report_text
 
     report = clean.value.report
     _emit_lines(clean.map(lambda _: [*(lines(report) if lines else report_text(clean))]), target)
@@ -100,7 +100,7 @@ def write_file(data: bytes, target: Path) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(data)
         else:
-            from ..atomic_file import replace
+            from .atomic_file import replace
 
             replace(path, data)
     except (OSError, RuntimeError) as error:

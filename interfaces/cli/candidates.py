@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     import click
 
-    from ....engine.compiler.store.knowledge_base import KnowledgeBase
+    from ...engine.compiler.store.knowledge_base import KnowledgeBase
 
 Items = list["CompletionItem[str]"]
 
@@ -39,7 +39,7 @@ def kinds(context: click.Context, parameter: click.Parameter | None, typed: str)
 
 def sessions(context: click.Context, parameter: click.Parameter | None, typed: str) -> Items:
     """The names of kept consultations."""
-    from ...consult.session import state_folder
+    from ..consult.session import state_folder
 
     folder = state_folder()
     found = (folder / "sessions").glob("*.json") if folder else ()
@@ -48,7 +48,7 @@ def sessions(context: click.Context, parameter: click.Parameter | None, typed: s
 
 def codes(context: click.Context, parameter: click.Parameter | None, typed: str) -> Items:
     """The codes of problems of the knowledge."""
-    from ....engine.compiler.source.problem_codes import problem_codes
+    from ...engine.compiler.source.problem_codes import problem_codes
 
     return _items({code: meaning.title for code, meaning in problem_codes().items()}, typed)
 
@@ -60,13 +60,13 @@ def files(context: click.Context, parameter: click.Parameter | None, typed: str)
 
 def knowledge(context: click.Context, parameter: click.Parameter | None, typed: str) -> Items:
     """Folders of knowledge, and installed packs."""
-    from ....engine.compiler.store.packs import PREFIX
+    from ...engine.compiler.store.packs import PREFIX
 
     if not typed.startswith(PREFIX[:1]):
         return [CompletionItem(typed, type="dir")]
     from importlib.metadata import entry_points
 
-    from ....engine.compiler.store.packs import GROUP
+    from ...engine.compiler.store.packs import GROUP
 
     packs = {f"{PREFIX}{each.name}": "" for each in entry_points(group=GROUP)}
     return _items(packs, typed) or [CompletionItem(typed, type="dir")]
@@ -74,7 +74,7 @@ def knowledge(context: click.Context, parameter: click.Parameter | None, typed: 
 
 def _base(context: click.Context) -> KnowledgeBase | None:
     """The knowledge with the overlays that are named so far."""
-    from ....facts import ModelMedicError
+    from ...facts import ModelMedicError
     from ..context import Context
 
     around = (each for each in (context, context.parent) if each)

@@ -8,26 +8,26 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
-from ...engine.compiler.store.knowledge_base import KnowledgeBase
-from ...facts import Location, ModelMedicError, Problem
-from ...facts.records import NamedTuple, cached_property
-from ..deadline import Deadline
-from ..reports.formats import Document
+from ..engine.compiler.store.knowledge_base import KnowledgeBase
+from ..facts import Location, ModelMedicError, Problem
+from ..facts.records import NamedTuple, cached_property
 from . import output
+from .deadline import Deadline
+from .reports.formats import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, BinaryIO
 
-    from ...engine.compiler.changes import Applied
-    from ...engine.diagnosis.consultation import Plan
-    from ...engine.diagnosis.diagnoser import Diagnoser
-    from ...engine.diagnosis.report import Report
-    from ...facts import Fact
-    from ..reports.formats import Picture
-    from ..reports.layout import Line
-    from ..waiting import Watch
+    from ..engine.compiler.changes import Applied
+    from ..engine.diagnosis.consultation import Plan
+    from ..engine.diagnosis.diagnoser import Diagnoser
+    from ..engine.diagnosis.report import Report
+    from ..facts import Fact
+    from .reports.formats import Picture
+    from .reports.layout import Line
+    from .waiting import Watch
 
 MAX_STDIN = 32_000_000
 TIME_LIMIT_S = 120.0
@@ -80,7 +80,7 @@ class Context(_Options):
         )
         for overlay in base.overlays:
             for change in overlay["expired"]:
-                from ..reports.safe_text import safe
+                from .reports.safe_text import safe
 
                 what = f"the {'change' if 'how' in change else 'silence'} of {change['id']}"
                 ended = f"{what} ended on {change['until']}: it is ignored"
@@ -98,7 +98,7 @@ class Context(_Options):
 
     @cached_property
     def doctor(self) -> Diagnoser:
-        from ...engine.diagnosis.diagnoser import Diagnoser
+        from ..engine.diagnosis.diagnoser import Diagnoser
 
         return Diagnoser.of(self.base, self.engine)
 
@@ -122,21 +122,17 @@ class Context(_Options):
             return False
         return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
 
-    def diagnosed(self) -> int:
-        """Diagnose the facts of ``--facts``, and go on from there with whoever sits at a terminal;
-        the exit code."""
+    def diagnosed(self, go_on: Callable[[Context, Report, int], int]) -> int:
+        """Diagnose the facts of ``--facts``, and ``go_on`` from there with whoever sits at a
+        terminal; the exit code."""
         report = self.diagnose(self.facts())
         code = self.emit_report(report)
-        if not self.is_conversation():
-            return code
-        from .follow_up import go_on
-
-        return go_on(self, report, code)
+        return go_on(self, report, code) if self.is_conversation() else code
 
     def facts(self) -> list[Fact]:
         """The facts of ``--facts`` (``-`` is stdin). Raises :class:`ModelMedicError` with the
         problems of every file."""
-        from ...facts.fact_file import decode, parse_facts, read_facts
+        from ..facts.fact_file import decode, parse_facts, read_facts
 
         facts: list[Fact] = []
         problems: list[Problem] = []
@@ -177,7 +173,7 @@ class Context(_Options):
         if self.overlays:
             report = output.with_exit_codes(report, self.fail_on)
         if self.patch is not None:
-            from ..reports.patch import patch_of
+            from .reports.patch import patch_of
 
             output.save(patch_of(report), self.patch)
         detail = "all" if self.everything else "evidence" if self.verbose else "verdict"
@@ -191,8 +187,8 @@ class Context(_Options):
     def _tell_of_changes(self, report: Report) -> None:
         """Say on stderr that overlays make the exit code another one: who reads an answer of
         programs by its code shall know."""
-        from ..reports.safe_text import one_line
-        from ..reports.view import changes_exit, effect_text
+        from .reports.safe_text import one_line
+        from .reports.view import changes_exit, effect_text
 
         if changes_exit(report):
             sys.stderr.write(f"note: {one_line(effect_text(report))}\n")
@@ -255,7 +251,7 @@ def default_cache_folder() -> str | None:
 
 def forget_cache() -> bool:
     """Delete the cached knowledge; says whether there was any."""
-    from ...engine.compiler.store.cache import forget
+    from ..engine.compiler.store.cache import forget
 
     folder = cache_folder()
     return folder is not None and forget(folder)
@@ -317,7 +313,7 @@ def _stdin_bytes(stream: BinaryIO, *, ended: bool = False) -> bytes:
 
 def check_id(name: str, ids: Collection[str], what: str) -> None:
     """Raises :class:`ModelMedicError` (MM303) where ``name`` is not one of ``ids``."""
-    from ...facts.problems import did_you_mean, excerpt
+    from ..facts.problems import did_you_mean, excerpt
 
     if name not in ids:
         hint = did_you_mean(name, ids) or "`diagnose kb list` shows all ids"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from ...facts import Fact, Location, ModelMedicError, Problem, Provenance, Value, Vocabulary
-from ...facts.problems import excerpt
+from ..facts import Fact, Location, ModelMedicError, Problem, Provenance, Value, Vocabulary
+from ..facts.problems import excerpt
 
 
 def parse_setting(text: str, vocabulary: Vocabulary) -> Fact:

@@ -11,15 +11,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from ...engine.diagnosis.baseline import BaselineEntry, accept
-from ...engine.diagnosis.report import Accepted, Diagnosis, Report
-from ...facts import Fact, Location, ModelMedicError, Problem, Vocabulary
-from ...facts.fact_file import read_text
-from ...facts.problems import did_you_mean, excerpt
-from ...facts.strict_models import Strict, check
-from ...facts.strict_yaml import Document, load
-from ..reports.output_guard import redacted
-from ..reports.safe_text import one_line
+from ..engine.diagnosis.baseline import BaselineEntry, accept
+from ..engine.diagnosis.report import Accepted, Diagnosis, Report
+from ..facts import Fact, Location, ModelMedicError, Problem, Vocabulary
+from ..facts.fact_file import read_text
+from ..facts.problems import did_you_mean, excerpt
+from ..facts.strict_models import Strict, check
+from ..facts.strict_yaml import Document, load
+from .reports.output_guard import redacted
+from .reports.safe_text import one_line
 
 SCHEMA = "modelmedic/baseline/1"
 MAX_BYTES = 1_000_000

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...facts.problems import INTERRUPTED, out_of_time
+from ..facts.problems import INTERRUPTED, out_of_time
 
 if TYPE_CHECKING:
-    from ...facts import Fact, Problem, Vocabulary
-    from ...probes import Outcome
-    from ..deadline import Deadline
-    from ..reports.formats import Picture
-    from ..waiting import Watch
+    from ..facts import Fact, Problem, Vocabulary
+    from ..probes import Outcome
+    from .deadline import Deadline
+    from .reports.formats import Picture
+    from .waiting import Watch
 
     Gathered = tuple[list[Fact], list[Problem], list[tuple[str, str, int]]]
 
@@ -31,8 +31,8 @@ def gather(
     """Facts, problems, and for each thing read: path, what it is, number of facts. The path ``-``
     is standard input. What Ctrl-C or the ``deadline`` left unread is a problem (MM407, MM319). With
     a ``watch`` of the caller's, nothing is shown and no signal taken."""
-    from ..deadline import NEVER
-    from ..waiting import watched
+    from .deadline import NEVER
+    from .waiting import watched
 
     files = [path for path in paths if str(path) != "-"]
     given: Gathered = ([], [], [])
@@ -50,8 +50,8 @@ def gather(
 
 def _standard_input(vocabulary: Vocabulary) -> Gathered:
     """The same of a text that is piped in: what a probe knows, else as messages."""
-    from ...probes.messages.probe import read_messages
-    from ...probes.pasted import gather_pasted
+    from ..probes.messages.probe import read_messages
+    from ..probes.pasted import gather_pasted
     from .context import read_stdin_bytes
 
     raw = read_stdin_bytes()
@@ -77,8 +77,8 @@ def _with_reason(problems: Sequence[Problem], watch: Watch) -> list[Problem]:
 
 
 def _gathered(paths: Sequence[Path], vocabulary: Vocabulary, watch: Watch) -> Gathered:
-    from ...facts.progress import interrupted
-    from ...probes.recognition import find_units, gather_unit
+    from ..facts.progress import interrupted
+    from ..probes.recognition import find_units, gather_unit
 
     facts: list[Fact] = []
     read: list[tuple[str, str, int]] = []
@@ -104,12 +104,12 @@ def read_error(
     text: str | None, vocabulary: Vocabulary, deadline: Deadline | None = None
 ) -> Outcome:
     """What the messages in a text say; in standard input, where none is given."""
-    from ...facts.progress import interrupted
-    from ...probes import Outcome
-    from ...probes.messages.probe import read_messages
-    from ..deadline import NEVER
-    from ..waiting import watched
+    from ..facts.progress import interrupted
+    from ..probes import Outcome
+    from ..probes.messages.probe import read_messages
     from .context import read_stdin
+    from .deadline import NEVER
+    from .waiting import watched
 
     if text is None and sys.stdin.isatty():
         text = read_stdin()
@@ -140,12 +140,12 @@ def plot(
     """Plot the component results among ``facts``, and the errors of captured tensors at ``paths``
     or below, and list the files on stderr. The pictures may go into a report, so they show only
     redacted names."""
-    from ...probes.recognition import find_units
-    from ..reports.charts.png import PROFILE, write_plots
-    from ..reports.formats import Picture
-    from ..reports.formats.text import problem_lines
-    from ..reports.layout import Line, counted, write
-    from ..reports.output_guard import redacted
+    from ..probes.recognition import find_units
+    from .reports.charts.png import PROFILE, write_plots
+    from .reports.formats import Picture
+    from .reports.formats.text import problem_lines
+    from .reports.layout import Line, counted, write
+    from .reports.output_guard import redacted
 
     units, _ = find_units(list(paths), vocabulary)
     captures = [path for unit in units if unit.artefact.name == "tensors" for path in unit.paths]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...engine.diagnosis.report import Report
-from ...facts import Problem
+from ..engine.diagnosis.report import Report
+from ..facts import Problem
 
 DAYS = 90
 
