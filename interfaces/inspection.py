@@ -143,8 +143,7 @@ def plot(
     from ..probes.recognition import find_units
     from .reports.charts.png import PROFILE, write_plots
     from .reports.formats import Picture
-    from .reports.formats.text import problem_lines
-    from .reports.layout import Line, counted, write
+    from .reports.layout import Line, counted, problem_lines, write
     from .reports.output_guard import redacted
 
     units, _ = find_units(list(paths), vocabulary)

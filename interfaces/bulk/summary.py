@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from ...engine.compiler.store.knowledge_base import KnowledgeBase
 from ...engine.diagnosis.report import SEVERITIES
-from ..reports.formats.text import section
-from ..reports.layout import Line
+from ..reports.layout import Line, section
 from .tally import OTHERS, Group, Tally
 
 SCHEMA = "modelmedic/bulk-summary/1"

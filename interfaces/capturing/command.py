@@ -196,8 +196,7 @@ def ratios(context: Context, folder: Path, write: Path | None) -> int:
     as the stages of the workflow have them."""
     from ...probes.ratios import stage_files, write_stages
     from ..deadline import NEVER
-    from ..reports.formats.text import problem_lines
-    from ..reports.layout import Line
+    from ..reports.layout import Line, problem_lines
     from ..reports.layout import write as show
     from ..waiting import watched
 

@@ -173,8 +173,7 @@ def _text(file: str | None) -> tuple[str, str]:
 def emit(outcome: Outcome, context: Context) -> int:
     """The facts on stdout, the problems on stderr; bad input if there is nothing else. A person at
     a terminal gets a table, anything else a facts file."""
-    from ..reports.formats.text import problem_lines
-    from ..reports.layout import write
+    from ..reports.layout import problem_lines, write
 
     chosen = context.format
     if chosen == "auto":

@@ -190,8 +190,7 @@ def _fail(problems: Sequence[Problem], format_: str, *, everything: bool = False
     from ...engine.diagnosis.consultation import TOOL
 
     if not output.emit_failure(TOOL, problems, format_):
-        from ..reports.formats.text import first_problem_lines
-        from ..reports.layout import write
+        from ..reports.layout import first_problem_lines, write
 
         write(first_problem_lines(problems, everything), sys.stderr)
     knowledge = any(p.code.startswith("MM2") for p in problems)

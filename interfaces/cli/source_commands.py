@@ -34,8 +34,7 @@ def index(context: Context, packages: Sequence[str], python: Path | None, site: 
     from ...reading.packages.environments import site_folder
     from ...reading.packages.folder import SiteFolder
     from ...reading.packages.index import open_index
-    from ..reports.formats.text import problem_lines
-    from ..reports.layout import write
+    from ..reports.layout import problem_lines, write
 
     path = site_folder(python, site)
     folder = SiteFolder(path)
@@ -81,8 +80,7 @@ def find(
     from ...engine.diagnosis.source_facts import SourceFacts
     from ...probes.messages.probe import read_messages
     from ...probes.source.probe import Search, read_origins
-    from ..reports.formats.text import problem_lines
-    from ..reports.layout import write
+    from ..reports.layout import problem_lines, write
 
     Environment(python, site).checked()
     raw = read_stdin() if not text or list(text) == ["-"] else " ".join(text)

@@ -10,16 +10,10 @@ from typing import Any
 from ...engine.diagnosis import wording
 from ...engine.diagnosis.dialogue.dialogue import UNKNOWN, Dialogue
 from ...engine.diagnosis.report import Diagnosis, Report
-from ..reports.formats.text import (
-    action_lines,
-    overlay_lines,
-    problem_lines,
-    section,
-    severity_style,
-    unexplained_lines,
-)
-from ..reports.layout import Line
+from ..reports.formats.text import action_lines, unexplained_lines
+from ..reports.layout import Line, problem_lines, section
 from ..reports.unexplained import verdict as unexplained_verdict
+from ..reports.view import overlay_lines, severity_style
 from .phrasing import Phrasing
 
 _CONFIDENCE = {

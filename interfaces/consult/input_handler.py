@@ -11,8 +11,8 @@ from typing import NamedTuple
 from ...engine.diagnosis.dialogue.dialogue import UNKNOWN, AskedQuestion, Dialogue, Offer
 from ...facts import Fact, ModelMedicError, Problem, Provenance, Vocabulary
 from ...facts.problems import did_you_mean, excerpt
-from ..reports.formats.text import message_lines, problem_lines, read_lines
-from ..reports.layout import Line, counted
+from ..reports.formats.text import message_lines, read_lines
+from ..reports.layout import Line, counted, problem_lines
 from ..reports.similar import similar_lines
 from .answers import choose, consent, is_unsure, value_of
 from .drivers import Driver

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 
 from ...engine.diagnosis.dialogue.dialogue import UNKNOWN, AskedQuestion, Dialogue, Offer
 from ...facts import ModelMedicError, Problem
-from ..reports.formats.text import problem_lines
-from ..reports.layout import Line
+from ..reports.layout import Line, problem_lines
 from . import commands, export
 from .answers import choose, is_unsure
 from .commands import Completion

@@ -12,21 +12,12 @@ from ...engine.diagnosis.report import SEVERITIES, Diagnosis, Report, Unexplaine
 from ...facts import ModelMedicError, Problem, Vocabulary
 from ...facts.lazy_pattern import lazy
 from ...facts.problems import did_you_mean, excerpt
-from .formats.text import (
-    action_lines,
-    how_lines,
-    message_lines,
-    next_lines,
-    overlay_lines,
-    problem_lines,
-    section,
-    severity_style,
-    unexplained_lines,
-)
-from .layout import Line
+from .formats.text import action_lines, how_lines, message_lines, next_lines, unexplained_lines
+from .layout import Line, problem_lines, section
 from .unexplained import OWN, foreign
 from .verdict.repairs import first_action
 from .verdict.words import divided
+from .view import overlay_lines, severity_style
 
 DIFF, REPLAY = "modelmedic/diff/1", "modelmedic/replay/1"
 _CALLED = lazy(

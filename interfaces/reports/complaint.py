@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...engine.diagnosis.report import Report
-from .formats.text import next_lines, overlay_lines
+from .formats.text import next_lines
 from .layout import Line
-from .view import view_of
+from .view import overlay_lines, view_of
 
 MAX_STEPS = 4
 

@@ -7,7 +7,7 @@ say.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...facts.lazy_pattern import lazy
 from ...facts.records import NamedTuple
@@ -17,9 +17,10 @@ from .safe_text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TextIO
+    from typing import Any, TextIO
 
 
+MAX_PROBLEMS = 30
 _STYLES = {
     "heading": "1",
     "error": "1;31",
@@ -189,3 +190,28 @@ def _styled(lines: Iterable[Line], stream: TextIO) -> str:
 def _in_style(part: str, style: str) -> str:
     code = _STYLES.get(style)
     return f"\x1b[{code}m{part}\x1b[0m\n" if code else f"{part}\n"
+
+
+def section(heading: str, lines: Iterable[Line], style: str = "heading") -> Iterator[Line]:
+    """Lines under a heading; nothing where there are none."""
+    for number, line in enumerate(lines):
+        if number == 0:
+            yield from (Line(), Line(heading, style=style))
+        yield line
+
+
+def problem_lines(problems: Iterable[Any]) -> Iterator[Line]:
+    """Errors for people: what, where, what to do next."""
+    for problem in problems:
+        place = f"{problem.where}: " if problem.where else ""
+        yield Line(f"{place}{problem.message}", mark=f"{problem.code} ", style="error")
+        if problem.hint:
+            yield Line(problem.hint, 6, mark="-> ")
+
+
+def first_problem_lines(problems: Sequence[Any], everything: bool) -> Iterator[Line]:
+    """As many problems as somebody reads, and how many more there are."""
+    shown = problems if everything else problems[:MAX_PROBLEMS]
+    yield from problem_lines(shown)
+    if left := len(problems) - len(shown):
+        yield Line(f"and {counted(left, 'problem')} more: --all", style="dim")

@@ -12,11 +12,14 @@ from pathlib import Path
 
 from ...engine.diagnosis.report import SEVERITIES, Report
 from ...facts.redaction import Redacted
-from .formats import Document
 from .layout import Line
 from .safe_text import safe
 from .verdict.screen import verdict_parts
 from .view import NO_FACTS, ReportView, redaction_note, view_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .formats import Document
 
 _ALONE = """.verdict { margin: .4rem 0; padding: .6rem 1rem; border: 1px solid var(--line);
   border-radius: 4px; font: 14px/1.45 system-ui, "DejaVu Sans", sans-serif;

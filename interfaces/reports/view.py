@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ...engine.diagnosis.report import Candidate, Diagnosis, Message, NextStep, Report
 from ...facts import Fact
 from ...facts.records import NamedTuple
-from .layout import counted
+from .layout import Line, counted, section
 from .safe_text import one_line
 
 TYPE_CHECKING = False
@@ -334,3 +334,22 @@ def changes_exit(report: Report) -> bool:
     """Whether the changes of overlays make the exit code another one."""
     effect = report.knowledge.get("effect") or {}
     return effect.get("exit_code") != effect.get("exit_code_without")
+
+
+def severity_style(d: Diagnosis) -> str:
+    """The style of a title."""
+    return "error" if d.severity in ("error", "blocker") else "warning"
+
+
+def overlay_lines(report: Report) -> Iterator[Line]:
+    """The knowledge that was added, and what it did."""
+    if not report.knowledge.get("overlays"):
+        return
+    effect = effect_text(report)
+    texts = (
+        Line(one_line(text), 2, mark="- ", style="warning")
+        if text == effect and changes_exit(report)
+        else Line(one_line(text), 2, mark="- ")
+        for text in overlay_texts(report)
+    )
+    yield from section("Knowledge that was laid over the shipped one:", texts)

@@ -109,7 +109,7 @@ def _emit(problems: Sequence[Problem], count: int, context: Context) -> None:
     elif format_ == "github":
         output.emit_text(lint_formats.github(problems, overlays))
     else:
-        from ...reports.formats.text import first_problem_lines
+        from ...reports.layout import first_problem_lines
 
         said = counted(len(problems), "problem")
         last = Line(f"{count} entries, {said}" if count else said)

@@ -62,8 +62,7 @@ def test(context: Context, paths: Sequence[str], changed: bool, junit: Path | No
 def _tell(problems: Sequence[Problem]) -> None:
     """Report files that could not take part; their cases neither passed nor failed."""
     from ....engine.compiler.build import ordered
-    from ...reports.formats.text import problem_lines
-    from ...reports.layout import write
+    from ...reports.layout import problem_lines, write
 
     write(problem_lines(ordered(problems)), sys.stderr)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ....engine.diagnosis.report import Diagnosis, Message, NextStep, Report, Unexplained
+from ....facts.problems import did_you_mean
 from ....facts.redaction import Redacted
-from ..layout import Line, counted, prompt, text_of
+from ..layout import Line, counted, problem_lines, prompt, section, text_of
 from ..safe_text import one_line
 from ..view import (
     NO_FACTS,
@@ -15,11 +16,10 @@ from ..view import (
     accepted_text,
     action_note,
     by_meaning,
-    changes_exit,
-    effect_text,
-    overlay_texts,
+    overlay_lines,
     premise_facts,
     redaction_note,
+    severity_style,
     view_of,
 )
 from . import Document
@@ -46,8 +46,6 @@ def report_text(document: Redacted[Document]) -> Iterator[Line]:
     if read:
         yield from (*read_lines(read), Line())
     if why:
-        from ..finding import finding_lines
-
         yield from finding_lines(report, why)
     elif detail == "verdict":
         from ..verdict.screen import verdict_lines
@@ -99,14 +97,6 @@ def _plot(report: Report) -> Iterator[Line]:
         yield from plot_lines(report)
 
 
-def section(heading: str, lines: Iterable[Line], style: str = "heading") -> Iterator[Line]:
-    """Lines under a heading; nothing where there are none."""
-    for number, line in enumerate(lines):
-        if number == 0:
-            yield from (Line(), Line(heading, style=style))
-        yield line
-
-
 def _diagnoses(
     found: Iterable[Diagnosis], view: ReportView, facts: Mapping[str, str], *, apart: bool = True
 ) -> Iterator[Line]:
@@ -134,9 +124,28 @@ def diagnosis_lines(
     yield from action_lines(d.actions, d.packet)
 
 
-def severity_style(d: Diagnosis) -> str:
-    """The style of a title."""
-    return "error" if d.severity in ("error", "blocker") else "warning"
+def finding_lines(report: Report, name: str) -> Iterator[Line]:
+    """What the report says of one diagnosis: why it is concluded, ruled out, or neither."""
+    view = view_of(report)
+    for d in report.diagnoses:
+        if d.id == name:
+            yield from diagnosis_lines(d, view.titles, view.cited)
+            return
+    for item in report.ruled_out:
+        if item.id == name:
+            yield Line(f"{item.title}  ({item.id})", style="heading", mark="Ruled out: ")
+            yield from how_lines(item.because, view.cited, 2)
+            return
+    for candidate in report.unknown:
+        if candidate.id == name:
+            yield Line(f"{candidate.title}  ({candidate.id})", style="heading", mark="Open: ")
+            yield from (Line(each, 2, mark="not known: ") for each in candidate.missing)
+            return
+    known = [d.id for d in report.diagnoses]
+    known += [each.id for each in report.ruled_out] + [each.id for each in report.unknown]
+    yield Line(f"Nothing here speaks for or against {one_line(name)}.", style="heading")
+    hint = did_you_mean(name, known) or f"`diagnose why-not {one_line(name)}` says what it needs"
+    yield Line(hint, 2, mark="-> ")
 
 
 def how_lines(
@@ -259,40 +268,6 @@ def _unexplained(errors: Sequence[Unexplained], messages: Sequence[Message]) -> 
         yield Line(f"and {len(errors) - MAX_UNEXPLAINED} more", 2, "dim")
     if next_step := advice(errors):
         yield Line(next_step, 2, mark="-> ")
-
-
-def problem_lines(problems: Iterable[Any]) -> Iterator[Line]:
-    """Errors for people: what, where, what to do next."""
-    for problem in problems:
-        place = f"{problem.where}: " if problem.where else ""
-        yield Line(f"{place}{problem.message}", mark=f"{problem.code} ", style="error")
-        if problem.hint:
-            yield Line(problem.hint, 6, mark="-> ")
-
-
-MAX_PROBLEMS = 30
-
-
-def first_problem_lines(problems: Sequence[Any], everything: bool) -> Iterator[Line]:
-    """As many problems as somebody reads, and how many more there are."""
-    shown = problems if everything else problems[:MAX_PROBLEMS]
-    yield from problem_lines(shown)
-    if left := len(problems) - len(shown):
-        yield Line(f"and {counted(left, 'problem')} more: --all", style="dim")
-
-
-def overlay_lines(report: Report) -> Iterator[Line]:
-    """The knowledge that was added, and what it did."""
-    if not report.knowledge.get("overlays"):
-        return
-    effect = effect_text(report)
-    texts = (
-        Line(one_line(text), 2, mark="- ", style="warning")
-        if text == effect and changes_exit(report)
-        else Line(one_line(text), 2, mark="- ")
-        for text in overlay_texts(report)
-    )
-    yield from section("Knowledge that was laid over the shipped one:", texts)
 
 
 def read_lines(read: Sequence[tuple[str, str, int]]) -> Iterator[Line]:

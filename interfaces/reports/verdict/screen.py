@@ -9,10 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ....engine.diagnosis.report import SEVERITIES, Diagnosis, Report, Unexplained
 from ....facts.lazy_pattern import lazy
-from ..formats.text import overlay_lines, problem_lines, severity_style
-from ..layout import Line, counted
+from ..layout import Line, counted, problem_lines
 from ..safe_text import one_line
-from ..view import NEXT, NO_FACTS, ReportView, accepted_text, view_of
+from ..view import (
+    NEXT,
+    NO_FACTS,
+    ReportView,
+    accepted_text,
+    overlay_lines,
+    severity_style,
+    view_of,
+)
 from .commands import (
     DECIDES,
     MAX_LINES,
