@@ -5,8 +5,11 @@ A path is ``tinker://<run-id>/<weights|sampler_weights|external_weights>/<name>`
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,14 +17,16 @@ from ...facts.kinds import Vocabulary
 from ...facts.problems import Location, ModelMedicError
 from ...facts.progress import UNWATCHED, Progress
 from ...facts.regular_files import open_regular
-from ...reading.text.files import Ending, LineProblems, decode, parse_row, read_lines
+from ...reading.text.files import Ending, LineProblems, decode, parse_row, read_lines, read_text
+from ...reading.text.values import parse_json
 from ..outcome import Collector, Outcome
-from .cli_listing import add_listing, looks_like_listing
 from .recognition import LISTED, START, looks_like_checkpoint, looks_like_checkpoint_list
 
 MAX_BYTES = 50_000_000
 HEAD = 65_536
+MAX_PRINTED_BYTES = 20_000_000
 MAX_PATHS = 100
+MAX_PRINTED = 200
 # Newest entries of a run's own list that are kept; they are all alike.
 MAXLISTED = 10
 MAX_PATH = 500
@@ -39,6 +44,10 @@ _USES = (
                           r"get_checkpoint_archive_url\w*|get_external_weights_urls|"
                           r"build_hf_model|build_lora_adapter|tinker_path)\b")),
 )  # fmt: skip
+
+_PRINTED = b'"tinker_path"'
+_LISTS = ("checkpoints", "runs")
+_LAST_OF_RUN = ("last_checkpoint", "last_sampler_checkpoint")
 
 
 class _Found(NamedTuple):
@@ -62,8 +71,8 @@ def gather_checkpoint(
     collector = Collector(vocabulary, "probe:checkpoint")
     try:
         listed = looks_like_checkpoint_list(_head(path))
-        if not listed and looks_like_listing(_start(path)):
-            count = add_listing(collector, path)
+        if not listed and _is_listing(_start(path)):
+            count = _add_listing(collector, path)
         else:
             count = (add_listed if listed else _add_named)(collector, path, progress)
     except ModelMedicError as error:
@@ -124,6 +133,65 @@ def _add_named(collector: Collector, path: Path, progress: Progress) -> int:
         collector.problem("MM476", text, Location(str(path)))
     _report_cut(collector, path, ending)
     return len(seen)
+
+
+def _is_listing(head: bytes) -> bool:
+    """Whether ``head`` begins what the CLI prints with ``-f json`` for ``checkpoint list`` and
+    ``info``, ``run list`` and ``info``: checkpoints with their expiry."""
+    return head.lstrip()[:1] == b"{" and _PRINTED in head
+
+
+def _add_listing(collector: Collector, path: Path) -> int:
+    """Add the checkpoints; returns how many there are. One is ``expired`` if it was when the output
+    was written. Raises MM440 where the file cannot be read."""
+    text, cut = read_text(path, MAX_PRINTED_BYTES)
+    data = None if cut else parse_json(text)
+    if not isinstance(data, dict):
+        what = "the file is too long" if cut else "this is no JSON object"
+        collector.problem("MM441", f"{what}; its checkpoints are left out", Location(str(path)))
+        return 0
+    written = os.stat(path).st_mtime
+    entries = list(_entries_of(data))
+    for entry in entries[:MAX_PRINTED]:
+        _add_entry(collector, path, text, entry, written)
+    if len(entries) > MAX_PRINTED:
+        message = f"{len(entries):,} checkpoints; {MAX_PRINTED} are kept"
+        collector.problem("MM476", message, Location(str(path)))
+    return len(entries)
+
+
+def _entries_of(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The checkpoints of an output, those of its runs included."""
+    if isinstance(data.get("tinker_path"), str):
+        yield data
+    inner = [data.get(key) for key in _LAST_OF_RUN]
+    for key in _LISTS:
+        listed = data.get(key)
+        inner += listed if isinstance(listed, list) else []
+    for entry in inner:
+        if isinstance(entry, dict):
+            yield from _entries_of(entry)
+
+
+def _add_entry(
+    collector: Collector, path: Path, text: str, entry: dict[str, Any], written: float
+) -> None:
+    name = entry["tinker_path"][:MAX_PATH]
+    ends = _time(entry.get("expires_at"))
+    line = text.count("\n", 0, max(text.find(json.dumps(name)), 0)) + 1
+    collector.add("checkpoint", f"{path}:{line}", path=name, type=type_of(name),
+                  expired=ends < written if ends is not None else None)  # fmt: skip
+
+
+def _time(value: Any) -> float | None:
+    """Seconds since 1970; None for what is no time."""
+    if not isinstance(value, str) or not 10 <= len(value) <= 40:
+        return None
+    try:
+        found = datetime.fromisoformat(value.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def _in_line(text: str, before: str) -> Iterator[_Found]:
