@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12      the interpreter the virtual environment is made from
 #   WITHOUT_DURABLE=1      leave durable-rules out where it could be built
-#   WITH_HEAVY=1           add torch, transformers and the Tinker SDK for the tests marked heavy
+#   WITH_HEAVY=1           add torch, transformers and the Tinker SDK, for the tests marked heavy
 #   RECORD=1               `make surface` writes the figures and their page instead of comparing
 #   ARGS="-k tree -x"      more arguments for pytest
 #   FOLDERS="docs probes"  the folders that `make prose` reads (all)
@@ -101,12 +101,12 @@ test: $(DEV) ## all tests, with the same examples in every run
 	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
 
 # `hypothesis` is the mark that hypothesis gives to its properties; `long` is in both runs.
-test-deep: $(DEV) ## all examples of the properties from new seeds, and what is long
+test-deep: $(DEV) ## all examples of the properties from new seeds, what is long, what needs extras
 	DIFFERENTIAL=deep DIFFERENTIAL_SEED=$${DIFFERENTIAL_SEED:-$$RANDOM} \
-	  $(BIN)/pytest -n auto --dist loadgroup --deep -m '(deep or long or hypothesis) and not bench' $(ARGS)
+	  $(BIN)/pytest -n auto --dist loadgroup --deep -m '(deep or long or hypothesis or heavy) and not bench' $(ARGS)
 
 quick: $(DEV) ## the tests that take no seconds
-	$(BIN)/pytest -n auto --dist loadgroup -m 'not slow and not bench and not deep' $(ARGS)
+	$(BIN)/pytest -n auto --dist loadgroup -m 'not slow and not bench and not deep and not heavy' $(ARGS)
 
 lint: $(DEV) ## style, likely bugs, formatting
 	$(BIN)/ruff check .

@@ -54,7 +54,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Fewer examples, of fixed seeds, also for properties that say how many they want."""
+    """Fewer examples, of fixed seeds, also for properties that say how many they want; of the
+    formats that a slow test is given, one for people and one for programs."""
+    for item in items:
+        given = getattr(item, "callspec", None)
+        format_ = given.params.get("format_", "text") if given else "text"
+        if item.get_closest_marker("slow") and format_ not in ("text", "json"):
+            item.add_marker(pytest.mark.deep)
     if config.getoption("deep"):
         return
     for function in {getattr(item, "function", None) for item in items}:

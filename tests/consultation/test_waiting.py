@@ -224,6 +224,7 @@ def test_ctrl_c_in_a_folder_tells_of_the_files_that_were_read(
     assert "Traceback" not in term.raw
 
 
+@pytest.mark.deep
 def test_ctrl_c_before_anything_is_known(held: Start, gate: Gate, run: Path) -> None:
     term = held(READING, "inspect", run / "metrics.jsonl", "-f", "json")
     term.wait_for(lambda: gate.is_reached, "for the gate")
@@ -233,6 +234,7 @@ def test_ctrl_c_before_anything_is_known(held: Start, gate: Gate, run: Path) -> 
     assert "Traceback" not in term.raw
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("probe", ["logs", "metrics"])
 def test_ctrl_c_in_a_probe(held: Start, gate: Gate, run: Path, probe: str) -> None:
     file = {"logs": "a.log", "metrics": "metrics.jsonl"}[probe]
@@ -288,6 +290,7 @@ def test_nohup_goes_on(gate: Gate, run: Path) -> None:
     assert process.returncode != 130
 
 
+@pytest.mark.deep
 def test_ctrl_c_in_kb_test(held: Start, gate: Gate) -> None:
     term = held(CASES, "kb", "test", "stories")
     term.wait("cases")
@@ -301,6 +304,7 @@ def test_ctrl_c_in_kb_test(held: Start, gate: Gate) -> None:
     assert "Traceback" not in term.raw
 
 
+@pytest.mark.deep
 def test_ctrl_c_in_kb_lint(held: Start, gate: Gate) -> None:
     term = held(CASES, "kb", "lint")
     term.wait("2/3 band problems")
@@ -312,6 +316,7 @@ def test_ctrl_c_in_kb_lint(held: Start, gate: Gate) -> None:
     assert "Traceback" not in term.raw
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("command, shown, said", [
     ("kb drift", "anchors", "anchors were not looked for"),
     ("kb mutate --jobs 1 --sample 9", "faults", "faults were not tried"),

@@ -17,6 +17,8 @@ from .faulty.port import FAULTS, Fault
 from .faulty.sets import SETS, faults_of, half_of
 from .faulty.strength import FIRST, Pairs
 
+pytestmark = pytest.mark.heavy
+
 Sets = dict[str, dict[str, Fault]]
 Row = tuple[str, list[str]]
 SEED = 0

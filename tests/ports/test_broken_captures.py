@@ -19,6 +19,8 @@ from .faulty import faults_attention  # noqa: E402, F401
 from .faulty.making import write_references, write_target  # noqa: E402
 from .faulty.port import FAULTS  # noqa: E402
 
+pytestmark = pytest.mark.heavy
+
 CAUSE = "neuron.component.head-order-wrong"
 ALIEN = ("MM519", "target/captures-00001.safetensors")
 

@@ -11,6 +11,8 @@ pytest.importorskip("transformers")
 from .faulty.port import FAULTS
 from .faulty.sets import faults_of, half_of
 
+pytestmark = pytest.mark.heavy
+
 HERE = Path(__file__).parent / "faulty"
 
 

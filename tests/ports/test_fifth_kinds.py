@@ -12,6 +12,8 @@ pytest.importorskip("transformers")
 from .faulty.port import FAULTS
 from .faulty.sets import faults_of
 
+pytestmark = pytest.mark.heavy
+
 HERE = Path(__file__).parent / "faulty"
 
 

@@ -13,6 +13,8 @@ from modelmedic.interfaces.inspection import gather  # noqa: E402
 from .faulty import making  # noqa: E402
 from .faulty.port import Fault  # noqa: E402
 
+pytestmark = pytest.mark.heavy
+
 ROUNDED = "neuron.component.rope-frequencies-rounded"
 THETA = "neuron.component.rope-theta-wrong"
 

@@ -14,6 +14,8 @@ from .faulty.port import FAULTS, Fault
 from .faulty.sets import SETS, faults_of
 from .faulty.strength import Pairs
 
+pytestmark = pytest.mark.heavy
+
 Faults = dict[str, Fault]
 
 

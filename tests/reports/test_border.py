@@ -10,6 +10,8 @@ import pytest
 
 from modelmedic.interfaces.reports.formats import FORMATS, for_programs
 
+pytestmark = pytest.mark.slow
+
 COMMAND = (sys.executable, "-m", "modelmedic.interfaces.cli.main")
 # A key in its parts, so that no scanner takes this file for a leak.
 KEY = "tml" + "-" + "Zk8Qw2Lp9Xv4Rt7Yb1Nc6Md3"

@@ -9,6 +9,8 @@ import pytest
 
 from modelmedic.probes.environment.interpreter_report import MARK
 
+pytestmark = pytest.mark.slow
+
 ALL = ("text", "json", "markdown", "html", "sarif", "junit", "github")
 PROBE = """
 schema: modelmedic/vocabulary/1

@@ -8,6 +8,8 @@ from modelmedic.probes.logits.probe import gather_logits
 from modelmedic.probes.logits.recognition import looks_like_logits
 
 torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.heavy
 POSITIONS, VOCABULARY = 6, 2_000
 
 

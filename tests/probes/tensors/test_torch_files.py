@@ -10,6 +10,8 @@ from modelmedic.probes.tensors.probe import gather_tensors
 
 torch = pytest.importorskip("torch")
 save_file = pytest.importorskip("safetensors.torch").save_file
+
+pytestmark = pytest.mark.heavy
 ROLES = ("ref_fp32", "ref_bf16", "target")
 KEY = "captured_tensors_cte_step_0_module_"
 

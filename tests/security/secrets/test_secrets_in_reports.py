@@ -8,8 +8,6 @@ import pytest
 from modelmedic.interfaces.reports.formats import FORMATS
 
 pytestmark = pytest.mark.slow
-# All formats are written from one guarded report, which test_facts reads in each of them.
-SOME = [pytest.param(f, marks=() if f in ("json", "text") else pytest.mark.deep) for f in FORMATS]
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +55,7 @@ def test_the_places_are_seen_without_a_redactor(
     assert len(places) >= 12
 
 
-@pytest.mark.parametrize("format_", SOME)
+@pytest.mark.parametrize("format_", FORMATS)
 def test_artefacts(program, planted_folder, clean, format_, tmp_path):
     saved = tmp_path / "saved.json"
     done = program("inspect", planted_folder, "-v", "-f", format_, "--save-facts", saved)
