@@ -133,6 +133,15 @@ def _programs() -> Iterator[tuple[str, Path]]:
                 yield f"{name} {seed} {'sound' if sound else 'faulty'}", made
 
 
+def _pairs() -> Iterator[tuple[str, Path]]:
+    from tests.probes.modeling.making import NAMES, write_pair
+
+    for name in NAMES:
+        with _folder() as made:
+            write_pair(name, made)
+            yield name, made
+
+
 def _captures() -> Iterator[tuple[str, Path]]:
     """Some faults of each set, on one architecture each, and sound ports."""
     from unittest import mock
@@ -171,5 +180,5 @@ def _some(faults: list[Any], name: str) -> list[Any]:
     return [by_hash[key] for key in sorted(by_hash)[:_CAPTURES]]
 
 
-MAKERS = {"story": _stories, "program": _programs, "capture": _captures}
+MAKERS = {"story": _stories, "program": _programs, "pair": _pairs, "capture": _captures}
 """What makes folders, with their names; each folder is gone after its use."""

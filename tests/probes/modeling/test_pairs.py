@@ -1,16 +1,15 @@
-"""Reference and port side by side. Each folder of ``pairs`` has both files, a configuration, and
-what is to be found: one fault, or nothing in a port that only looks different."""
+"""Reference and port side by side, with a configuration; to be found is one fault, or nothing in a
+port that only looks different."""
 
 import json
-from pathlib import Path
 
 import pytest
-import yaml
 
 from modelmedic.interfaces.cli.main import main
 from modelmedic.probes.modeling.probe import gather_modeling
 
-PAIRS = sorted(path.parent for path in (Path(__file__).parent / "pairs").glob("*/expected.yaml"))
+from .making import NAMES, expected, write_pair
+
 # True of every port with the norm of the library: it has another class on the device.
 ALWAYS = {"neuron.scaffold.class-divergence"}
 TOY = """
@@ -23,12 +22,17 @@ class NeuronToyLayer(nn.Module):
 """
 
 
-def named(*names):
-    return [folder for folder in PAIRS if folder.name in names]
+@pytest.fixture
+def folder(request, tmp_path):
+    """The pair of the name that a test is called with."""
+    made = tmp_path / request.param
+    made.mkdir()
+    write_pair(request.param, made)
+    return made
 
 
-def expected(folder):
-    return yaml.safe_load((folder / "expected.yaml").read_text("utf-8"))
+def pairs(*names):
+    return pytest.mark.parametrize("folder", names, indirect=True)
 
 
 def gathered(folder, vocabulary, **options):
@@ -50,10 +54,10 @@ def diagnosed(folder, capsys):
     return {each["id"]: each["confidence"] for each in report["diagnoses"]}
 
 
-@pytest.mark.parametrize("folder", PAIRS, ids=lambda folder: folder.name)
+@pairs(*NAMES)
 def test_inspect_names_the_fault_and_is_silent_on_a_sound_port(folder, capsys):
     found = diagnosed(folder, capsys)
-    wanted = expected(folder).get("diagnosis")
+    wanted = expected(folder.name).get("diagnosis")
     if wanted is None:
         assert found.keys() <= ALWAYS
     else:
@@ -62,7 +66,7 @@ def test_inspect_names_the_fault_and_is_silent_on_a_sound_port(folder, capsys):
         assert found.keys() <= {wanted, "neuron.config.parameter-gap"} | ALWAYS
 
 
-@pytest.mark.parametrize("folder", PAIRS, ids=lambda folder: folder.name)
+@pairs(*NAMES)
 def test_a_difference_has_both_ends(folder, vocabulary):
     facts = gathered(folder, vocabulary)
     for fact in of_kind(facts, "code_difference"):
@@ -73,17 +77,17 @@ def test_a_difference_has_both_ends(folder, vocabulary):
             assert text[int(line) - 1].strip()
     present = list(of_kind(facts, "code_difference", differs=True))
     present += of_kind(facts, "weight_mapping")
-    assert bool(present) == ("fault" in expected(folder))
+    assert bool(present) == ("fault" in expected(folder.name))
 
 
-@pytest.mark.parametrize("folder", named("qwen3_s"), ids=lambda folder: folder.name)
+@pairs("qwen3_s")
 def test_what_a_class_of_the_library_computes_stays_unknown(folder, vocabulary):
     facts = gathered(folder, vocabulary)
     assert not of_kind(facts, "code_difference", component="attention")
     assert not of_kind(facts, "formula_difference", difference="scale-missing")
 
 
-@pytest.mark.parametrize("folder", named("qwen3_a"), ids=lambda folder: folder.name)
+@pairs("qwen3_a")
 def test_a_helper_that_is_not_seen_makes_it_unknown(folder, vocabulary, tmp_path):
     text = (folder / "modeling_port.py").read_text("utf-8")
     text = text.replace("= self.k_proj(hidden_states)", "= prepare(self.k_proj(hidden_states))")
@@ -96,14 +100,14 @@ def test_a_helper_that_is_not_seen_makes_it_unknown(folder, vocabulary, tmp_path
     assert not found
 
 
-@pytest.mark.parametrize("folder", named("llama_a", "starling_a", "gemma2_c"), ids=lambda f: f.name)
+@pairs("llama_a", "starling_a", "gemma2_c")
 def test_without_the_configuration_no_values_are_compared(folder, vocabulary, tmp_path):
     for name in ("modeling_hf.py", "modeling_port.py"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     assert not of_kind(gathered(tmp_path, vocabulary), "code_difference", differs=True)
 
 
-@pytest.mark.parametrize("folder", named("granite_a"), ids=lambda folder: folder.name)
+@pairs("granite_a")
 def test_a_missing_operation_is_a_formula_difference_too(folder, vocabulary):
     (found,) = of_kind(gathered(folder, vocabulary), "formula_difference",
                        difference="operation-missing")  # fmt: skip
@@ -111,7 +115,7 @@ def test_a_missing_operation_is_a_formula_difference_too(folder, vocabulary):
     assert "residual_multiplier" in found.get("detail")
 
 
-@pytest.mark.parametrize("folder", named("qwen2_a"), ids=lambda folder: folder.name)
+@pairs("qwen2_a")
 class TestCheckpoint:
     """Keys of a checkpoint replace those that the reference would save."""
 
@@ -173,6 +177,7 @@ def test_results_that_are_dropped(body, pattern, vocabulary, tmp_path):
     assert {each for each in found if each.endswith("-dropped")} == ({pattern} - {None})
 
 
+@pairs("mistral_b")
 @pytest.mark.parametrize(
     "body",
     [
@@ -186,8 +191,7 @@ def test_results_that_are_dropped(body, pattern, vocabulary, tmp_path):
     ],
     ids=["products", "branches", "loop", "recursion", "text", "power", "loops"],
 )  # fmt: skip
-def test_hostile_code_ends_and_does_not_run(body, vocabulary, tmp_path):
-    folder = named("mistral_b")[0]
+def test_hostile_code_ends_and_does_not_run(folder, body, vocabulary, tmp_path):
     text = (folder / "modeling_port.py").read_text("utf-8")
     marker = tmp_path / "it-ran"
     before = "residual = hidden_states"
