@@ -115,7 +115,7 @@ class Context(_Options):
         return self.format == "text" and not more
 
     def is_conversation(self) -> bool:
-        """Whether somebody at a terminal reads text and can answer."""
+        """Whether a user reads text at a terminal and can answer."""
         if self.format != "text" or self.target is not None or os.environ.get("CI"):
             return False
         if None in (sys.stdin, sys.stdout, sys.stderr):  # a caller has closed it

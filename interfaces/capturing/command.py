@@ -42,13 +42,13 @@ class _Wish(NamedTuple):
     required=True,
     metavar="MODEL",
     help="Reference: a transformers model folder or "
-    "name, a config.json (random weights), or FILE:FUNCTION that gives a model.",
+    "name, a config.json (random weights), or FILE:FUNCTION that returns a model.",
 )
 @click.option(
     "--port",
     required=True,
     metavar="FILE:CLASS",
-    help="The port: called with config, state_dict, dtype as far as it takes them.",
+    help="The port; it is called with those of config, state_dict and dtype that it accepts.",
 )
 @click.option(
     "--dtype",
@@ -70,7 +70,7 @@ class _Wish(NamedTuple):
     "--decode",
     type=click.IntRange(0, 64),
     default=4,
-    help="Positions that are computed one by one, from a cache.",
+    help="Number of positions computed one by one, from a cache.",
 )
 @click.option(
     "--modules",
@@ -81,15 +81,15 @@ class _Wish(NamedTuple):
 @click.option(
     "--ids", type=PATH, default=None, help="JSON: token numbers, a list for each batch row."
 )
-@click.option("--diagnose/--no-diagnose", "judge", default=True, help="Say what is wrong, too.")
+@click.option("--diagnose/--no-diagnose", "judge", default=True, help="Also diagnose the captures.")
 @FAIL_ON
 @detail
 @common_reading
 def capture(context: Context, judge: bool, **given: Any) -> int:
-    """Run a reference (FP32 and low precision) and its PORT on the same tokens, and write what each
-    module is given and gives to FOLDER, as `inspect` reads it. Then diagnose.
+    """Run a reference (FP32 and low precision) and its PORT on the same tokens, save the inputs and
+    outputs of each module in FOLDER, and diagnose them. `inspect` reads FOLDER later.
 
-    This runs the code of the port, and that of the model: only give it code that you trust.
+    This runs the code of the port and of the model: use it only with code that you trust.
     """
     wish = _Wish(**given)
     _say(f"Running code that is not ours: {wish.port}, and the model {wish.hf}.")
@@ -173,7 +173,7 @@ def _ids(wish: _Wish, config: Any) -> Any:
             rows = json.loads(wish.ids.read_bytes()[:MAX_IDS_BYTES])
             return torch.tensor(rows, dtype=torch.long).reshape(len(rows), -1)
         except (OSError, ValueError, TypeError, RuntimeError) as error:
-            text = f"these are no token numbers: {error}"
+            text = f"these are not token numbers: {error}"
             raise ModelMedicError(Problem("MM534", text, Location(str(wish.ids)), "")) from error
     generator = torch.Generator().manual_seed(wish.seed)
     find = getattr(config, "get_text_config", None)
@@ -192,8 +192,8 @@ def _ids(wish: _Wish, config: Any) -> Any:
 )
 @common
 def ratios(context: Context, folder: Path, write: Path | None) -> int:
-    """R-ratio, cosine, KL divergence and agreement of the best tokens, from the captures in FOLDER,
-    as the stages of the workflow have them."""
+    """Compute R-ratio, cosine, KL divergence and agreement of the best tokens from the captures in
+    FOLDER, as the stages of the workflow define them."""
     from ...probes.ratios import stage_files, write_stages
     from ..deadline import NEVER
     from ..reports.layout import Line, problem_lines

@@ -18,8 +18,9 @@ _FILES = {"matcher": _FOLDER / "problem-matcher.json", "action": _FOLDER / "acti
 @click.argument("what", type=click.Choice(tuple(_FILES)))
 @OUTPUT
 def ci(context: Context, what: str) -> int:
-    """Print the path of a file for CI: the problem matcher for `--format lines`, or the action for
-    GitHub. With -o, write a copy.
+    """Print the path of the problem matcher (for `--format lines`) or of the GitHub action.
+
+    With -o, write a copy.
 
     In a workflow: echo "::add-matcher::$(diagnose ci matcher)".
     """

@@ -32,7 +32,7 @@ from .source_lookup import Environment, source_options
 
 
 class _Commands(click.Group):
-    """Imports the commands of other modules when they are asked for."""
+    """A group that imports a command when it is first used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*self.commands, *_ELSEWHERE])
@@ -44,14 +44,28 @@ class _Commands(click.Group):
         found: click.Command = getattr(module, cmd_name)
         return found
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Everyday commands first, in the order of :data:`_EVERYDAY`; then the others."""
+        others = [name for name in self.list_commands(ctx) if name not in _EVERYDAY]
+        limit = formatter.width - 6 - max(map(len, [*others, *_EVERYDAY]))
+        for title, names in (
+            ("Everyday commands", _EVERYDAY),
+            ("Commands for maintainers and pipelines", others),
+        ):
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, each.get_short_help_str(limit)) for name, each in found if each]
+                )
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """Commands and options; where nothing begins so, files."""
+        """Complete commands and options; files if none of them matches."""
         return super().shell_complete(ctx, incomplete) or files(ctx, None, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """A command by its name; else whatever the arguments are (:mod:`.entry`)."""
+        """Find a command by its name; other arguments go to :mod:`.entry`."""
         if self.get_command(ctx, args[0]) is None and not ctx.params.get("files"):
             from .guess import mistyped
 
@@ -62,6 +76,10 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
+_EVERYDAY = (
+    "inspect", "decode", "watch", "probe", "source", "explain", "why-not", "whatif", "capture",
+    "ratios",
+)  # fmt: skip
 _ELSEWHERE = dict.fromkeys(("baseline", "diff", "replay", "report"), ".report_commands")
 _ELSEWHERE |= dict.fromkeys(("capture", "ratios"), "..capturing.command")
 _ELSEWHERE |= {"bulk": "..bulk.command", "kb": ".kb", "mcp": "..mcp.command"}
@@ -80,13 +98,13 @@ _ELSEWHERE |= {"ci": "..ci.command", "completion": ".shell.completion", "manual"
 @detail
 @path_option(
     "--answers",
-    "Consultation with answers from a file.",
+    "Take the answers of a consultation from a file.",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
 )
-@click.option("--accessible", is_flag=True, help="Consultation in plain lines.")
+@click.option("--accessible", is_flag=True, help="Run a consultation in plain lines.")
 @click.option("--resume", is_flag=False, flag_value="", metavar="[NAME]", shell_complete=sessions,
-              help="Go on with a kept consultation.")  # fmt: skip
-@click.option("--vi", is_flag=True, help="Consultation with vi keys.")
+              help="Continue a saved consultation.")  # fmt: skip
+@click.option("--vi", is_flag=True, help="Use vi keys in a consultation.")
 @baseline_options
 @common
 @click.version_option(VERSION, prog_name="modelmedic")
@@ -95,12 +113,12 @@ def cli(
 ) -> int | None:
     """Find out what is wrong with a training run or a model port.
 
-    Without arguments, on a terminal: a consultation. With --facts: diagnose facts files. With
-    ANYTHING else than a command (paths, an error text, a sentence, - for standard input): says how
-    it took it, and diagnoses that.
+    `diagnose ANYTHING` reads paths, an error text, a sentence, or - for standard input, and
+    diagnoses it. Without arguments it starts a consultation on a terminal; with --facts it
+    diagnoses facts files.
 
     Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad usage or input, 3 knowledge does
-    not load, 4 no verdict (nothing explains an error, or something could not be read), 70 internal
+    not load, 4 no verdict (an error has no explanation, or an input could not be read), 70 internal
     error, 130 interrupted.
     """
     if click.get_current_context().invoked_subcommand is not None:
@@ -112,7 +130,7 @@ def cli(
 
         return consult(context, answers=answers, accessible=accessible, resume=resume, vi=vi)
     click.echo(click.get_current_context().get_help(), err=True)
-    raise click.UsageError("nothing to diagnose: give --facts FILE, or a command")
+    raise click.UsageError("nothing to diagnose: name a file, an error or a command")
 
 
 @command(cli)
@@ -123,7 +141,7 @@ def cli(
 def decode(
     context: Context, text: Sequence[str], source: bool, python: Path | None, site: Path | None
 ) -> int:
-    """What does this error mean? TEXT is a message, or - for standard input (tracebacks, logs)."""
+    """Explain an error. TEXT is a message, or - for standard input (tracebacks, logs)."""
     from ..inspection import read_error
     from ..reports.answers_text import decode_lines
 
@@ -139,9 +157,9 @@ def decode(
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
 @FAIL_ON
 @detail
-@path_option("--save-facts", "Also write the facts that were gathered.")
-@path_option("--patch", "Also write the changes that findings suggest, for git apply.")
-@path_option("--plots", "Plot R-ratios and errors (PNG), in an HTML report too.", "DIR")
+@path_option("--save-facts", "Also write the gathered facts.")
+@path_option("--patch", "Also write the suggested changes, for git apply.")
+@path_option("--plots", "Plot R-ratios and errors (PNG); an HTML report shows them.", "DIR")
 @FOLLOW_UP
 @baseline_options
 @source_options()
@@ -150,8 +168,8 @@ def inspect(
     context: Context, paths: Sequence[Path], save_facts: Path | None, plots: Path | None,
     follow_up: bool, source: bool, python: Path | None, site: Path | None,
 ) -> int:  # fmt: skip
-    """Read what is at PATHS (run folders, logs, scripts, data, weights, profiles, freeze files,
-    facts files; - is standard input) and diagnose. Nothing is executed and nothing leaves the
+    """Read run folders, logs, scripts, data, weights, profiles, freeze files or facts files, and
+    diagnose them. A PATH of - is standard input. Nothing is executed and nothing leaves the
     machine."""
     from ..inspection import gather, plot
 
@@ -170,12 +188,12 @@ def inspect(
 
 @command(cli, context_settings={"ignore_unknown_options": True})
 @click.argument("words", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
-@path_option("--keep", "Keep the record in a file, for `diagnose inspect`.")
+@path_option("--keep", "Save the record in a file, for `diagnose inspect`.")
 @FAIL_ON
 @common
 def watch(context: Context, words: Sequence[str], keep: Path | None) -> int:
-    """Run COMMAND (after --) unchanged, record its calls of the SDK and what its threads wait for,
-    and diagnose when it ends or on Ctrl-C. Shapes and times are recorded, no texts and no keys.
+    """Run COMMAND (after --) unchanged, record its SDK calls and waiting threads, and diagnose when
+    it ends or on Ctrl-C. Shapes and times are recorded, never texts or keys.
 
     The exit status is that of the command unless it is 0, else that of the diagnosis.
     """
@@ -196,7 +214,7 @@ def watch(context: Context, words: Sequence[str], keep: Path | None) -> int:
 @FACTS
 @common_answer
 def why_not(context: Context, diagnosis: str) -> int:
-    """Why is DIAGNOSIS not concluded? Shows the smallest sets of missing or contradicted facts."""
+    """Show the facts whose absence or value keeps DIAGNOSIS from being concluded."""
     from ..reports.answers_text import why_not_lines
 
     check_id(diagnosis, context.base.catalogue["diagnoses"], "diagnosis")
@@ -214,7 +232,7 @@ def why_not(context: Context, diagnosis: str) -> int:
 @FACTS
 @common_answer
 def what_if(context: Context, settings: Sequence[str]) -> int:
-    """What would change if a fact were different? It replaces the known fact about the same
+    """Show what changes if a fact is different. The new fact replaces the known one about the same
     thing."""
     from ..reports.answers_text import what_if_lines
     from ..settings import parse_setting

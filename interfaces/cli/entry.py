@@ -204,7 +204,7 @@ def _understood(context: Context, text: str) -> Understood:
 def _not_understood(text: str, near: Sequence[str], similar: Sequence[SimilarIssue]) -> Exception:
     """A single word was a command, most likely; else it says what the words may mean."""
     words = text.split()
-    message = f"{excerpt(text)} is no path, error or complaint that is known"
+    message = f"{excerpt(text)} is not a known path, error or complaint"
     if len(words) == 1:
         message = f"No such command {excerpt(text)}, and no path, error or complaint that is known"
     if similar:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_ROUNDS = 8
 FOLLOW_UP = click.option(
     "--follow-up", is_flag=True,
-    help="Also run the probes that could tell more, as long as they only read.",
+    help="Also run probes that could add evidence, if they only read.",
 )  # fmt: skip
 
 

@@ -125,7 +125,7 @@ def detail(body: Body) -> Body:
 
 def baseline_options(body: Body) -> Body:
     """``--baseline FILE``, and the day on which to judge its entries."""
-    about = "Findings that are known and accepted do not count."
+    about = "Do not count the findings that this file accepts."
     return path_option("--baseline", about)(TODAY(body))
 
 

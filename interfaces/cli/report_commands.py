@@ -1,4 +1,4 @@
-"""``diagnose diff``, ``replay``, ``report bundle`` and ``baseline write``."""
+"""The commands ``diagnose diff``, ``replay``, ``report bundle`` and ``baseline write``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .options import (
 
 @click.group("report")
 def report() -> None:
-    """Work with reports: hand over, compare, derive again."""
+    """Pack a report for a support team."""
 
 
 @command(name="diff")
@@ -36,10 +36,10 @@ def report() -> None:
 @FAIL_ON
 @common_answer
 def diff(context: Context, before: Path, after: Path) -> int:
-    """What changed from BEFORE to AFTER: reports in JSON, or facts files.
+    """Compare two reports in JSON, or two facts files.
 
-    A problem whose evidence is merely missing now is not fixed but out of sight. Exit 1 if
-    something at or above --fail-on is new or out of sight.
+    A problem is out of sight, not fixed, if only its evidence is missing from AFTER. Exit code 1
+    means that a problem at or above --fail-on is new or out of sight.
     """
     from ...engine.diagnosis.comparison import compare
     from ..reports.answers_text import comparison_lines, comparison_plain, worst_change
@@ -62,7 +62,7 @@ def diff(context: Context, before: Path, after: Path) -> int:
 @click.argument("path", type=PATH, metavar="REPORT")
 @common_answer
 def replay(context: Context, path: Path) -> int:
-    """Derive REPORT (JSON) again from its own facts. Exit 0 if it holds, else 1."""
+    """Derive REPORT (JSON) again from its own facts. Exit code 0 if it holds, else 1."""
     from ...engine.diagnosis.replay import differences
     from ..reports.answers_text import replay_lines, replay_plain
     from ..reports.recorded import read_report
@@ -75,16 +75,16 @@ def replay(context: Context, path: Path) -> int:
     return output.OK if plain["holds"] else output.FINDINGS
 
 
-@command(name="bundle")
+@command(report)
 @click.argument("inputs", nargs=-1, required=True, type=PATH, metavar="INPUT...")
 @output_option("The packet (zip).", required=True)
 @OVERLAYS
 @ENGINE_UNSEEN
 def bundle(context: Context, inputs: Sequence[Path]) -> int:
-    """Put what a support team needs into one zip, without secrets: report, facts, versions, decoded
-    messages, and what is still missing and how to get it.
+    """Write a zip for a support team, without secrets: report, facts, versions, decoded messages,
+    and the missing evidence with how to get it.
 
-    INPUT is a report in JSON, a facts file, or whatever `diagnose inspect` reads.
+    INPUT is a report in JSON, a facts file, or a path for `diagnose inspect`.
     """
     from ..reports.layout import write
     from .bundle import packet, summary_lines
@@ -96,13 +96,9 @@ def bundle(context: Context, inputs: Sequence[Path]) -> int:
     return output.OK
 
 
-for _command in (bundle, diff, replay):
-    report.add_command(_command)
-
-
 @click.group("baseline")
 def baseline() -> None:
-    """Findings that are known and accepted."""
+    """Accept known findings."""
 
 
 @command(baseline)
@@ -113,7 +109,7 @@ def baseline() -> None:
 @OVERLAYS
 @ENGINE_UNSEEN
 def write(context: Context, paths: Sequence[Path]) -> int:
-    """Write a baseline of everything that is found in --facts FILE... or at PATHS.
+    """Write a baseline that accepts every finding in --facts FILE... or PATHS.
 
     Each entry needs a reason: until it has one, the file is rejected.
     """

@@ -17,7 +17,7 @@ from .source_lookup import Environment, announced, environment_options
 
 @click.group()
 def source() -> None:
-    """What installed packages can raise or log, by reading their source. Nothing is imported."""
+    """Find the code behind a message in installed packages. Nothing is imported."""
 
 
 @command(source)
@@ -28,7 +28,7 @@ def source() -> None:
 def index(context: Context, packages: Sequence[str], python: Path | None, site: Path | None) -> int:
     """Read the source of each PACKAGE and keep an index of its messages.
 
-    Without a name: of tinker, tinker-cookbook, transformers and torch, where they are installed.
+    Without PACKAGE: tinker, tinker-cookbook, transformers and torch, if they are installed.
     """
     from ...probes.source.probe import USUAL
     from ...reading.packages.environments import site_folder
@@ -75,8 +75,8 @@ def find(
     context: Context, text: Sequence[str], packages: Sequence[str], python: Path | None,
     site: Path | None,
 ) -> int:  # fmt: skip
-    """Where does a message come from? TEXT is a message, or - for standard input (tracebacks,
-    logs)."""
+    """Find the code that raises or logs a message. TEXT is the message, or - for standard input
+    (tracebacks, logs)."""
     from ...engine.diagnosis.source_facts import SourceFacts
     from ...probes.messages.probe import read_messages
     from ...probes.source.probe import Search, read_origins

@@ -48,7 +48,7 @@ class Environment(NamedTuple):
 
 def source_options(*, default: bool = True) -> Decorator:
     """``--source/--no-source`` and which environment is read."""
-    about = "Read the source of installed packages for errors that nothing explains."
+    about = "Read the source of installed packages for errors without an explanation."
     flag = click.option("--source/--no-source", default=default, show_default=True, help=about)
     return lambda body: flag(environment_options(body))
 

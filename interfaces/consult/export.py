@@ -90,7 +90,9 @@ def _request(words: str) -> tuple[str, str]:
         return first, rest.strip()
     if words and not Path(first).suffix:
         hint = did_you_mean(first, REPORT_FORMATS) or f"formats: {', '.join(REPORT_FORMATS)}"
-        raise ModelMedicError(Problem("MM315", f"{first!r} is no format and no file", None, hint))
+        raise ModelMedicError(
+            Problem("MM315", f"{first!r} is neither a format nor a file", None, hint)
+        )
     return format_of(Path(words).suffix.lower()) or "text", words
 
 

@@ -131,7 +131,7 @@ class Texts:
             yield Line(f"Type {yes}{path}or n to go on without.", style="warning")
             return
         if step is None:
-            text = "That is no command, no symptom and no known error; `help` lists the commands."
+            text = "That is not a command, a symptom or a known error; `help` lists the commands."
             yield Line(text, style="warning")
             return
         if step.id != "symptom":

@@ -19,16 +19,16 @@ from ..context import Context
 @OVERLAYS
 @ENGINE
 @click.option("--root", "roots", multiple=True, type=FOLDER, metavar="DIR",
-              help="A folder that agents may have inspected.")  # fmt: skip
+              help="A folder whose files agents may inspect.")  # fmt: skip
 @source_options(default=False)
 def mcp(
     context: Context, roots: Sequence[Path], source: bool, python: Path | None, site: Path | None
 ) -> int:
     """Serve the Model Context Protocol on standard input and output, for agents.
 
-    The tools only read what they are given and run nothing; they open no files unless --root is
-    given, which adds a tool that inspects what lies in that folder, or --source: `decode` reads
-    packages then, and code of the current folder that a traceback names.
+    The tools read their arguments and run nothing. They open files only with --root, which adds a
+    tool that inspects files in that folder, and with --source, which lets `decode` read packages
+    and the code in the current folder that a traceback names.
     """
     try:
         from .server import serve

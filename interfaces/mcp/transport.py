@@ -129,7 +129,7 @@ def _checked(
     except Exception:  # noqa: BLE001 - whatever it is, the client is told
         if not _is_text(json.dumps(message, ensure_ascii=False)):
             return Refusal(PARSE_ERROR, "a text holds half a character (a lone surrogate)", known)
-        return Refusal(INVALID_REQUEST, "this is no message of JSON-RPC 2.0", known)
+        return Refusal(INVALID_REQUEST, "this is not a message of JSON-RPC 2.0", known)
     if known is not None and str(known) in pending:
         return Refusal(INVALID_REQUEST, "a call with this id is still pending", known)
     return message
@@ -144,7 +144,7 @@ def _is_text(text: str) -> bool:
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 @contextmanager

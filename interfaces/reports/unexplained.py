@@ -36,7 +36,7 @@ def origin(error: Unexplained) -> str:
     known = error.owner_title or error.owner
     sure = error.owner_confidence == "certain"
     evidence = f" ({error.owner_evidence})" if error.owner_evidence else ""
-    no_part = "; it is no error of Tinker or Neuron" if foreign(error) else ""
+    no_part = "; it is not an error of Tinker or Neuron" if foreign(error) else ""
     return f"{'' if sure else 'probably '}{known}{evidence}{no_part}."
 
 

@@ -121,7 +121,7 @@ PROBLEMS = {
     "load": "load needs a file",
     "load /no/such/facts.json": "MM101",
     "save /no/such/folder/facts.json": "MM320",
-    "report nosuch": "'nosuch' is no format and no file",
+    "report nosuch": "'nosuch' is neither a format nor a file",
     "report jsn": "did you mean 'json'?",
     "99": "No symptom and no known error fits that well",
     "\x1b]0;title\x07": "\\x1b]0;title\\x07",

@@ -333,3 +333,25 @@ def test_messages_of_a_log(diagnose, schema):
     assert schema.is_valid(answer.json)
     assert "error_message" in {fact["kind"] for fact in answer.json["facts"]}
     assert answer.json["facts"][0]["provenance"][0]["location"].startswith("<stdin>:")
+
+
+# ---- help ---------------------------------------------------------------------------------------
+
+
+def test_help_lists_every_command_once_and_everyday_ones_first(diagnose):
+    answer = diagnose("--help")
+    assert answer.code == 0
+    everyday, others = answer.out.partition("Everyday commands:")[2].split(
+        "Commands for maintainers and pipelines:"
+    )
+    first, rest = (re.findall(r"^  ([a-z-]+) ", text, re.M) for text in (everyday, others))
+    assert first[:2] == ["inspect", "decode"]
+    assert {"kb", "bulk", "diff", "replay", "report"} <= set(rest)
+    assert len({*first, *rest}) == len([*first, *rest])
+
+
+def test_reports_are_compared_and_replayed_by_one_command_each(diagnose):
+    assert "bundle" in diagnose("report", "--help").out
+    for name in ("diff", "replay"):
+        assert diagnose(name, "--help").code == 0
+        assert diagnose("report", name, "--help").code == 2

@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 @command(kb)
 @path_option(
     "--inventory",
-    "A list of statements, or of diagnoses: which of them does no entry encode?",
+    "A list of statements or diagnoses to look for in the entries.",
     multiple=True,
 )
 @click.option(
-    "--at-least", default=0.0, metavar="PERCENT", help="Exit 3 if less is exercised by tests."
+    "--at-least", default=0.0, metavar="PERCENT", help="Exit with 3 if tests exercise less."
 )
 @click.option(
-    "--reach", is_flag=True, help="Name each rule with what can make it fire: a probe, answers."
+    "--reach", is_flag=True, help="List each rule with the probes or answers that can make it fire."
 )
 @LAYERS
 @TEXT_OR_JSON
 def coverage(context: Context, inventory: Sequence[Path], at_least: float, reach: bool) -> int:
-    """How many entries, leaves of conditions, branches, bands, error rows and causes the tests
-    exercise; entries without tests count as 0 %. How many rules can fire from what probes gather,
-    from answers, or from both. With --inventory: which of its statements no entry encodes (exit 3
-    if there are any)."""
+    """Count the entries, leaves of conditions, branches, bands, error rows and causes that tests
+    exercise; entries without tests count as 0 %. Count the rules that can fire from probes, from
+    answers, or from both. With --inventory, list its statements without an entry (exit code 3 if
+    there are any)."""
     from ....authoring.testing.inventory_coverage import inventory_coverage
 
     built = built_knowledge(context.overlays)

@@ -37,9 +37,9 @@ _MOST_CASES = 3
 )
 @formats("text", "json", "markdown")
 def diff(context: Context, old: str, new: str | None, folder: str) -> int:
-    """What changed from OLD to NEW (default: the knowledge of this installation). Each is a folder
-    or a git revision. Cases of both sides show what fires more and less often; the answer ends with
-    the part of the version to bump, and lines for a changelog."""
+    """Compare the knowledge of OLD and NEW (default: this installation). Each is a folder or a git
+    revision. Cases of both sides show which entries fire more or less often. The answer ends with
+    the part of the version to bump and lines for a changelog."""
     with busy("comparing the knowledge"):
         found = _compared(old, new, folder)
     if context.format == "markdown":

@@ -31,13 +31,13 @@ _MARKS = {"moved": "MOVED ", "changed": "CHANGED ", "gone": "GONE ", "found": "B
 )
 @click.option("--source", "sources", multiple=True, metavar="NAME=FOLDER",
               help="Use a folder of sources as a package.")  # fmt: skip
-@click.option("--all", "each", is_flag=True, help="Also list what is as expected.")
+@click.option("--all", "each", is_flag=True, help="Also list texts that are as expected.")
 @LAYERS
 @TEXT_OR_JSON
 def drift(context: Context, python: Path | None, sources: Sequence[str], each: bool) -> int:
     """Search the packages for the texts that error rows are anchored to, and compare version events
-    with what is installed. Files are read, nothing is run. Exit 3 if a text is not where its anchor
-    says."""
+    with the installed versions. Files are read, nothing is run. Exit code 3 means that a text is
+    not where its anchor says."""
     from ....authoring.drift import anchors_of, look_for, version_reach
 
     built = built_knowledge(context.overlays)

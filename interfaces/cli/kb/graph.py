@@ -23,11 +23,11 @@ MOST_DRAWN = 150
 @click.argument("entry", required=False, shell_complete=entry_ids)
 @formats("mermaid", "dot", "svg")
 @click.option("--steps", default=1, show_default=True, help="How far to go from the entry.")
-@click.option("--references", is_flag=True, help="Of a tree: what refers to it, not its nodes.")
+@click.option("--references", is_flag=True, help="Draw the references to a tree, not its nodes.")
 @OUTPUT
 @LAYERS
 def graph(context: Context, entry: str | None, steps: int, references: bool) -> int:
-    """Draw a tree, the entries around ENTRY, or all entries and what they refer to."""
+    """Draw a tree, the entries around ENTRY, or all entries and their references."""
     drawn = _graph(entry, steps, references, context.overlays)
     output.emit_source(_rendered(drawn, context.format), context.target)
     return output.OK

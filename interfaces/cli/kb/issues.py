@@ -22,12 +22,12 @@ MOST = 5
 
 @command(kb)
 @click.argument("words", metavar="[TEXT]...", nargs=-1)
-@path_option("--facts", "Facts that tell which versions are installed.", "FILE")
+@path_option("--facts", "Facts with the installed versions.", "FILE")
 @LAYERS
 @TEXT_OR_JSON
 def issues(context: Context, words: Sequence[str], facts: Path | None) -> int:
-    """Known issues of packages that look like TEXT, best first, with what differs; without a text
-    all of them. A likeness is a lead, never a diagnosis."""
+    """List known issues of packages that resemble TEXT, best first, with the differences. Without
+    TEXT, list all. A resemblance is a lead, never a diagnosis."""
     from ....engine.diagnosis.known_issues import similar_issues
 
     base = context.base

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 @click.option("--watch", is_flag=True, help="Keep running, and check again after every change.")
 @click.option("--all", "everything", is_flag=True, help="Show every problem, not the first 30.")
 @click.option("--explain", "code", metavar="CODE", shell_complete=codes,
-              help="What a problem code means.")  # fmt: skip
+              help="Explain a problem code.")  # fmt: skip
 def lint(context: Context, watch: bool, code: str | None) -> int:
-    """All problems of the knowledge in one run, with path:line:col. Exit 3 if there are any."""
+    """List all problems of the knowledge as path:line:col. Exit code 3 if there are any."""
     if code is not None:
         explain_code(code)
         return output.OK

@@ -15,7 +15,7 @@ from .group import kb
 @click.option("--form", type=click.Choice(["diagnosis", "rule", "error", "tree", "classification"]))
 @LAYERS
 def list_(context: Context, form: str | None) -> int:
-    """All entries with their titles."""
+    """List all entries with their titles."""
     entries = sorted(context.base.catalogue["entries"].items())
     shown = [(name, entry["title"]) for name, entry in entries if form in (None, entry["form"])]
     output.emit_text(Line(f"{name}  {title}", keep=True) for name, title in shown)
@@ -25,7 +25,7 @@ def list_(context: Context, form: str | None) -> int:
 @command(kb)
 @TEXT_OR_JSON
 def packs(context: Context) -> int:
-    """The installed knowledge packs. Use one with --kb pack:NAME."""
+    """List the installed knowledge packs. Use one with --kb pack:NAME."""
     from ....engine.compiler.store.packs import PREFIX, installed_packs
 
     found = installed_packs()

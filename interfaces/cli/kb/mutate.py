@@ -62,11 +62,12 @@ def mutate(
     at_least: float | None,
     suggest: Path | None,
 ) -> int:
-    """Put small faults into entries, one at a time, and count how many of them some test case
-    notices. Lists the others with the test that is missing, or with the reason that a test file
-    gives under accepted_faults. Exit 3 where such a reason is stale.
+    """Put small faults into entries, one at a time, and count those that a test case notices. List
+    the others with the missing test, or with the reason that a test file gives under
+    accepted_faults. Exit code 3 means that such a reason is stale.
 
-    What --suggest writes expects what the entry does today: read it before you keep it."""
+    Cases from --suggest expect the present behaviour of the entry: read them before you keep
+    them."""
     from ....authoring.testing.case_file import write_cases
     from .mutation_report import report
 

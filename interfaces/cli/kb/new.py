@@ -26,7 +26,7 @@ _PART = re.compile(r"^=== (.+) ===\n", re.MULTILINE)
 @click.argument("id_", metavar="ID")
 @click.option("--kb", "folder", metavar="DIR", help="Where to write; default: this checkout.")
 def new(context: Context, form: str, id_: str, folder: str | None) -> int:
-    """Files for a new entry and its test; places marked <fill in: ...> are yours to write."""
+    """Create the files of a new entry and its test; fill in the places marked <fill in: ...>."""
     from ....authoring.editor_headers import with_header  # reads YAML: not at start
 
     _check_id(form, id_)

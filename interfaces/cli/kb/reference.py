@@ -39,7 +39,7 @@ Each example is a file of the test suite; `# <- CODE` marks the line that is rep
     "--examples", "Broken files whose lines are marked with '# <- CODE'.", "DIR", type=FOLDER
 )
 def reference(context: Context, part: str, examples: Path | None) -> int:
-    """The reference of all fields of knowledge files, or of all problem codes, in Markdown."""
+    """Print the reference of the fields of knowledge files, or of problem codes, in Markdown."""
     text = fields_page() if part == "fields" else codes_page(examples)
     output.emit_text(Line(line, keep=True) for line in text.splitlines())
     return output.OK
@@ -59,7 +59,7 @@ def fields_page() -> str:
                 shown.add(name)
                 sections.append(f"### {_heading(name)}\n\n{_about(part)}{_table(part)}")
     definitions = file_schema("rules")["definitions"]
-    sections.append("## Conditions\n\nWhat stands under `when`, `test`, `observe` and `where`.\n")
+    sections.append("## Conditions\n\nThe language of `when`, `test`, `observe` and `where`.\n")
     for name in _CONDITIONS:
         part = definitions[name]
         sections.append(f"### {_heading(name)}\n\n{_about(part)}{_table(part)}")

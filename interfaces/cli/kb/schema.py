@@ -31,9 +31,9 @@ FORMS = (
     type=FOLDER,
 )
 def schema(context: Context, form: str | None, write: Path | None, headers: Sequence[Path]) -> int:
-    """The JSON Schema (draft-07) of one form of knowledge files, for editors.
+    """Print the JSON Schema (draft-07) of one form of knowledge files, for editors.
 
-    It knows the kinds, attributes, values and ids in use; name your own knowledge by --kb.
+    It contains the kinds, attributes, values and ids in use; add your own knowledge with --kb.
     """
     from ....authoring.editor_headers import add_headers
     from ....authoring.editor_schemas import schema_files

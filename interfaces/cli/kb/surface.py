@@ -29,15 +29,15 @@ if TYPE_CHECKING:
              multiple=True, type=FOLDER)  # fmt: skip
 @path_option("--python", "Read the packages of this interpreter (it is not run); default: our own.",
              type=click.Path(exists=True, path_type=Path))  # fmt: skip
-@click.option("--silent", is_flag=True, help="List what no row answers, likeliest first.")
+@click.option("--silent", is_flag=True, help="List the messages without a row, likeliest first.")
 @click.option("--all", "each", is_flag=True, help="List every message with its answer.")
 @click.option("--limit", type=click.IntRange(1), default=30, show_default=True, metavar="N",
               help="List at most N silent messages of a package.")  # fmt: skip
 @click.option("--conflicts", "lint", is_flag=True,
-              help="List the rows that answer messages they do not mean.")  # fmt: skip
+              help="List the rows that answer messages of another meaning.")  # fmt: skip
 @click.option("--at-least", type=float, metavar="PERCENT",
-              help="Exit 3 if rows answer less of a package.")  # fmt: skip
-@path_option("--recorded", "Exit 3 if a share is lower than this file says.")
+              help="Exit with 3 if rows answer less of a package.")  # fmt: skip
+@path_option("--recorded", "Exit with 3 if a share is lower than in this file.")
 @path_option("--record", "Write the figures into this file; those of other versions in it stay.")
 @LAYERS
 @formats("text", "json", "markdown")
@@ -54,9 +54,9 @@ def surface(
     recorded: Path | None,
     record: Path | None,
 ) -> int:
-    """Count the messages that packages can give, and how many of them error rows answer. Without
-    a PACKAGE: those to which error rows are anchored. Files are read, nothing is run. Exit 3 if
-    less is answered than wanted, or if --conflicts finds any."""
+    """Count the messages that packages can raise or log, and those that error rows answer. Without
+    PACKAGE, count those of all packages with anchors. Files are read, nothing is run. Exit code 3
+    means that rows answer less than required, or that --conflicts found any."""
     from ....authoring.surface import falls, record_of
 
     before = _recorded(recorded)

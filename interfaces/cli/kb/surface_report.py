@@ -14,7 +14,7 @@ MAX_LISTED = 12
 _ABOUT = {
     "beyond": "its anchors name others",
     "several": "they are unlike each other, and it has no anchors for them",
-    "foreign": "it does not speak for that package",
+    "foreign": "its owners do not include that package",
 }
 
 

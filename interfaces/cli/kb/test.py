@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 @LAYERS
 @TEXT_OR_JSON
 def test(context: Context, paths: Sequence[str], changed: bool, junit: Path | None) -> int:
-    """Run the test cases, samples, near misses, healthy sets and the boundary cases generated for
-    each entry (of files whose path contains one of PATHS). Exit 3 if one fails."""
+    """Run the test cases, samples, near misses, healthy sets and generated boundary cases (of files
+    whose path contains one of PATHS). Exit code 3 if one fails."""
     from .changed import remember
 
     overlays = context.overlays

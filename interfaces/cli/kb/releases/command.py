@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 @click.argument("more", nargs=-1)
 @click.option("--all", "each", is_flag=True, help="List every change.")
 @click.option("--limit", type=click.IntRange(1), default=12, show_default=True, metavar="N",
-              help="List at most N changes of a kind of thing.")  # fmt: skip
-@path_option("--write", "Write what it proposes into this new file, as YAML to review.")
+              help="List at most N changes of each area.")  # fmt: skip
+@path_option("--write", "Write the proposals into this new file, as YAML to review.")
 @LAYERS
 @TEXT_OR_JSON
 def releases(
     context: Context, package: str, old: str, new: str, more: Sequence[str], each: bool, limit: int,
     write: Path | None,
 ) -> int:  # fmt: skip
-    """What changed in PACKAGE from OLD to NEW (and on to MORE), and which entries of the knowledge
-    it touches. A release is a version, whose wheel pip downloads, or the path of a wheel, an sdist
-    or a folder of sources. Nothing of it is imported or run, and no knowledge is changed. Exit 3
-    if an error row lost its text."""
+    """List the changes in PACKAGE from OLD to NEW (and to each of MORE), and the entries of the
+    knowledge that they touch. A release is a version, whose wheel pip downloads, or the path of a
+    wheel, an sdist or a folder of sources. Nothing is imported or run, and no knowledge changes.
+    Exit code 3 means that an error row lost its text."""
     from .....authoring.releases.proposal import proposal_text, proposals
 
     _free(write)
