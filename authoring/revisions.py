@@ -116,7 +116,7 @@ def _unpacked(archive: bytes) -> list[tuple[str, bytes]]:
 
 def _commit(revision: str) -> str:
     if revision.startswith("-"):
-        _refuse(f"{excerpt(revision)} is no revision", "name a tag, branch or commit")
+        _refuse(f"{excerpt(revision)} is not a revision", "name a tag, branch or commit")
     try:
         return _git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").decode().strip()
     except ModelMedicError:

@@ -235,7 +235,7 @@ class _Walk:
             if artefact is not None:
                 yield artefact, path
             elif named and head is not None:
-                self.unknown.append((path, "this is no artefact that is known; it was not read"))
+                self.unknown.append((path, "this is not a known artefact; it was not read"))
 
     def _files(self, paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
         """Every folder and file, sorted; ``named`` ones were given, not found."""

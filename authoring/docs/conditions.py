@@ -100,7 +100,7 @@ class Wording:
             if field == "affected":
                 yield " or ".join(map(_events, value))
             elif field == "prerelease":
-                yield "is a pre-release" if value else "is no pre-release"
+                yield "is a pre-release" if value else "is not a pre-release"
             elif field == "known":
                 yield "is known"
             elif field == "bind":

@@ -125,4 +125,4 @@ def _parameter_problems(item: Item, used: set[str]) -> Iterator[Problem]:
         if not math.isfinite(parameter.value):
             at = item.document.where(("parameters", name, "value"))
             hint = "a bound that does not exist is left out"
-            yield Problem("MM272", f"the parameter {name!r} is no finite number", at, hint)
+            yield Problem("MM272", f"the parameter {name!r} is not a finite number", at, hint)

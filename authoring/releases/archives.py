@@ -65,7 +65,7 @@ def members(path: Path) -> Iterator[Iterator[Member]]:
                 yield _checked(_of_tar(archive), path)
         else:
             hint = "name a version, a folder of sources, a .whl, or an sdist (.tar.gz, .zip)"
-            raise refused("this is no release that can be read", path, hint)
+            raise refused("this is not a readable release", path, hint)
     except _UNSOUND as error:
         raise refused(f"the archive cannot be read: {error}", path) from None
 
@@ -88,7 +88,7 @@ def _light(file: IO[bytes], path: Path) -> IO[bytes]:
     tail = file.read()
     at = tail.rfind(b"PK\x05\x06")
     if at < 0 or len(tail) < at + 22:
-        raise refused("this is no zip archive", path)
+        raise refused("this is not a zip archive", path)
     count, length = struct.unpack("<HI", tail[at + 10 : at + 16])
     if tail[max(0, at - 20) : at].startswith(b"PK\x06\x07") or length > _MAX_DIRECTORY:
         raise refused(f"it has too many files ({count:,} or more)", path)

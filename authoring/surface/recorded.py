@@ -84,5 +84,5 @@ def falls(old: Iterable[Record], new: Sequence[Record]) -> list[Fall]:
 def _record(plain: Any) -> Record:
     counts = [plain[name] for name in Figures._fields]
     if not all(isinstance(count, int) and count >= 0 for count in counts):
-        raise ValueError("a count is no number")
+        raise ValueError("a count is not a number")
     return Record(str(plain["package"]), str(plain["version"]), Figures(*counts))

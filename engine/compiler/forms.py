@@ -166,7 +166,7 @@ class Forms:
             for op, bound in (("ge", band.from_), ("lt", band.to)):
                 value = lowering.number(bound, path, unit)
                 if isinstance(value, float) and not math.isfinite(value):
-                    message = f"an end of the band {band.label!r} is no finite number"
+                    message = f"an end of the band {band.label!r} is not a finite number"
                     hint = "leave an end out that has no bound"
                     self.problems.append(Problem("MM272", message, item.where(*path), hint))
                 elif value is not None:

@@ -152,7 +152,7 @@ class Lowering:
     def _check_variable(self, operand: Any, at: Path) -> None:
         if not VARIABLE.match(str(operand)):
             hint = "write '$name'; a text that starts with '$' goes into 'in: [...]'"
-            self._problem("MM232", f"{operand!r} is no variable", at, hint)
+            self._problem("MM232", f"{operand!r} is not a variable", at, hint)
 
     def _test(self, attribute: Attribute, op: str, operand: Any, at: Path) -> tuple[str, Any]:
         if op not in VERBATIM:
@@ -183,7 +183,7 @@ class Lowering:
     def _bound(self, operand: Any, at: Path, unit: str) -> float:
         value = self.number(operand, at, unit)
         if isinstance(value, str) or not math.isfinite(value):
-            self._problem("MM232", f"{value!r} is no bound", at, "a number, or '@parameter'")
+            self._problem("MM232", f"{value!r} is not a bound", at, "a number, or '@parameter'")
             return 0.0
         return float(value)
 

@@ -50,7 +50,7 @@ def operand_problem(attribute: Attribute, op: str, operand: Any) -> tuple[str, s
         return f"the attribute is a {attribute.type} and has no order", ""
     for value in operand if isinstance(operand, list) else [operand]:
         if isinstance(value, float) and not math.isfinite(value):
-            return f"{value!r} is no finite number", "leave out a bound that does not exist"
+            return f"{value!r} is not a finite number", "leave out a bound that does not exist"
         if attribute.type == "number" and type(value) in (int, float):
             continue
         if wrong := attribute.problem(value):
@@ -84,7 +84,7 @@ def _text_problem(attribute: Attribute, op: str, operand: str) -> tuple[str, str
 
 def _events_problem(attribute: Attribute, operand: Any) -> tuple[str, str] | None:
     if attribute.type != "version":
-        return "the attribute is no version", ""
+        return "the attribute is not a version", ""
     events = operand if isinstance(operand, list) else []
     return _version_problem(bound for event in events for bound in event.values())
 
@@ -92,5 +92,5 @@ def _events_problem(attribute: Attribute, operand: Any) -> tuple[str, str] | Non
 def _version_problem(bounds: Iterable[Any]) -> tuple[str, str] | None:
     for value in bounds:
         if value is not None and not (isinstance(value, str) and version_key(value)):
-            return f"{excerpt(value)} is no version", "write a PEP 440 version in quotes"
+            return f"{excerpt(value)} is not a version", "write a PEP 440 version in quotes"
     return None

@@ -105,7 +105,7 @@ def _entry(entry: str) -> Any:
         raise _failed("MM532", "write FILE:CLASS or FILE:FUNCTION; there is no such file", entry)
     spec = importlib.util.spec_from_file_location(f"port_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise _failed("MM532", "it is no Python file", entry)
+        raise _failed("MM532", "it is not a Python file", entry)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     sys.path.insert(0, str(path.resolve().parent))

@@ -95,7 +95,7 @@ def add_listed(collector: Collector, path: Path, progress: Progress = UNWATCHED)
             continue
         row = parse_row(line.number, line.raw)
         if line.too_long or row.error or not isinstance(row.value, dict):
-            bad.add(line.number, row.error or "the line is no JSON object")
+            bad.add(line.number, row.error or "the line is not a JSON object")
             continue
         saves += 1
         rows = [*rows[1 - MAXLISTED :], (line.number, row.value)]
@@ -147,7 +147,7 @@ def _add_listing(collector: Collector, path: Path) -> int:
     text, cut = read_text(path, MAX_PRINTED_BYTES)
     data = None if cut else parse_json(text)
     if not isinstance(data, dict):
-        what = "the file is too long" if cut else "this is no JSON object"
+        what = "the file is too long" if cut else "this is not a JSON object"
         collector.problem("MM441", f"{what}; its checkpoints are left out", Location(str(path)))
         return 0
     written = os.stat(path).st_mtime

@@ -62,7 +62,7 @@ def _read(collector: Collector, place: Path) -> dict[str, Any] | None:
     except OSError as error:
         message, code = f"{place.name} cannot be read: {error.strerror or error}", "MM440"
     except ValueError as error:
-        message, code = f"{place.name} is no configuration: {error}", "MM441"
+        message, code = f"{place.name} is not a configuration: {error}", "MM441"
     collector.problem(code, message, Location(str(place)))
     return None
 

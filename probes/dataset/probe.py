@@ -229,7 +229,7 @@ def _report(collector: Collector, path: Path, reading: _Reading) -> None:
     collector.extend(reading.too_long.all())
     if reading.binary:
         hint = "give the rows as text, one JSON object a line"
-        collector.problem("MM471", "the file is no text (compressed, or a table?)", where, hint)
+        collector.problem("MM471", "the file is not text (compressed, or a table?)", where, hint)
     elif not reading.rows:
         hint = "give a JSONL file, one conversation a line"
         collector.problem("MM470", "there is no row in the file", where, hint)

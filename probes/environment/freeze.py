@@ -44,7 +44,7 @@ def read_listing(path: Path) -> Listing:
     if len(raw) > MAX_BYTES:
         raise _error(f"the file has more than {MAX_BYTES:,} bytes", where)
     if b"\0" in raw[:65_536] and not raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise _error("this is no text", where)
+        raise _error("this is not text", where)
     return parse_listing(decode(raw), str(path))  # PowerShell writes UTF-16
 
 

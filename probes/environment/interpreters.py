@@ -41,7 +41,7 @@ def ask_interpreter(
     if said[1]:
         return _checked(said[2], where)
     if ran.code != 0:
-        message = f"this is no Python that can report its packages: {excerpt(ran.reason, 200)}"
+        message = f"this Python cannot report its packages: {excerpt(ran.reason, 200)}"
         raise failure("MM423", message, where, f"Python 3.8 or later is needed; {INTERPRETER_HINT}")
     message = f"the program did not answer as a Python does, but: {excerpt(ran.out.strip(), 100)}"
     raise failure("MM424", message, where, INTERPRETER_HINT)

@@ -279,7 +279,7 @@ def _decoded(stream: IO[bytes], where: Location, problems: list[Problem]) -> Ite
         decoder = codecs.getincrementaldecoder("utf-16")("replace")
     elif b"\0" in data[:HEAD]:
         hint = "give the log as a text file"
-        problems.append(Problem("MM493", "this is no text", where, hint))
+        problems.append(Problem("MM493", "this is not text", where, hint))
         return
     kept = data.removeprefix(b"\xef\xbb\xbf")
     while data:

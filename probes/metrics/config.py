@@ -51,7 +51,7 @@ class RunConfig(NamedTuple):
 
 def add_config(collector: Collector, path: Path) -> RunConfig:
     """Add ``hyperparameter``, ``renderer``, ``workload`` and the tracker; MM440 where the file
-    cannot be read, MM452 where it is no JSON object."""
+    cannot be read, MM452 where it is not a JSON object."""
     try:
         text, cut = read_text(path, MAX_BYTES)
         data = parse_json(text)
@@ -59,7 +59,7 @@ def add_config(collector: Collector, path: Path) -> RunConfig:
         collector.extend(error.problems)
         return RunConfig()
     if cut or not isinstance(data, dict):
-        collector.extend([Problem("MM452", "this is no JSON object; its settings are left out",
+        collector.extend([Problem("MM452", "this is not a JSON object; its settings are left out",
                                   Location(str(path), 1))])  # fmt: skip
         return RunConfig()
     return _Config(collector, str(path), text, data).add()

@@ -144,7 +144,7 @@ def _json_rows(
             cut = " (the file ends within this line)" if ending.open_line else ""
             bad.add(row.number, row.error + cut)
         elif not isinstance(row.value, dict):
-            bad.add(row.number, "the line is no JSON object")
+            bad.add(row.number, "the line is not a JSON object")
         else:
             found = ((key, number_of(value)) for key, value in row.value.items())
             yield row.number, {key: value for key, value in found if value is not None}
@@ -156,7 +156,7 @@ def _array_rows(
     with progress.part(path.name, unit="rows", ends_early=True) as step:
         for number, value in records(path):
             if not isinstance(value, dict):
-                bad.add(number, "the value is no JSON object")
+                bad.add(number, "the value is not a JSON object")
                 continue
             found = ((key, number_of(each)) for key, each in value.items())
             yield number, {key: each for key, each in found if each is not None}

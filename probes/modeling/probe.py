@@ -168,7 +168,7 @@ def _settings(collector: Collector, path: Path) -> dict[str, Any] | None:
         return None
     if value is None:
         hint = "give the config.json of the reference"
-        message = "this is no configuration that can be read"
+        message = "this is not a readable configuration"
         collector.problem("MM521", message, Location(str(path)), hint)
     return value
 

@@ -102,7 +102,7 @@ def _cells(text: str, path: Path, problems: list[Problem]) -> Iterator[dict[str,
         for cell in _one_by_one(text):
             count += 1
             yield cell
-    message = "this is no notebook"
+    message = "this is not a notebook"
     if count:
         message = f"the notebook is broken: what follows its cell {count} is left out"
     hint = "save the notebook anew, as .ipynb"

@@ -100,7 +100,7 @@ def _events(
         return
     for row in [first, *rows] if first else ():
         if row.error or not isinstance(row.value, dict):
-            bad.add(row.number, row.error or "the line is no JSON object")
+            bad.add(row.number, row.error or "the line is not a JSON object")
         else:
             yield row.number, row.value
 
@@ -120,7 +120,7 @@ def _take(tracks: dict[str, _Track], event: dict[str, Any]) -> str | None:
     if not isinstance(name, str) or isinstance(at, bool) or not isinstance(at, (int, float)):
         return "the event has no name or no time"
     if not math.isfinite(at) or abs(at) > 1e18:
-        return "the time of the event is no ordinary number"
+        return "the time of the event is not an ordinary number"
     track = tracks.setdefault(f"{event.get('pid')}/{event.get('tid')}"[:80], _Track())
     if phase == "B":
         if track.open:

@@ -53,7 +53,7 @@ def _compute(node: ast.expr, names: Mapping[str, Any]) -> Any:
             return _OPERATORS[type(op)](_compute(left, names), _bounded(_compute(right, names), op))
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
             return _FUNCTIONS[name](*[_compute(arg, names) for arg in args])
-    raise NoValueError("the expression has a part that is no number of this module")
+    raise NoValueError("the expression has a part that is not a number of this module")
 
 
 def _bounded(right: Any, op: ast.operator) -> Any:

@@ -77,7 +77,7 @@ def _load(weights: Weights, around: Around, source: str, to: str) -> dict[str, A
     one; the first rows of a longer one."""
     found: dict[str, Any] = {}
     if source == to:
-        raise ValueError("that is no other part")
+        raise ValueError("that is not an other part")
     for kind in ("", ".weight", ".bias", "_bias"):
         one, two = weights.get(f"{source}{kind}"), weights.get(f"{to}{kind}")
         if one is None or two is None:

@@ -46,7 +46,7 @@ def read_config(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise _error("MM524", f"not valid JSON: {str(error)[:120]}", file) from None
     if cut or not isinstance(value, dict) or not isinstance(value.get("model_type"), str):
-        raise _error("MM524", "this is no configuration of a model (no model_type)", file)
+        raise _error("MM524", "this is not a configuration of a model (no model_type)", file)
     for part in (value, *(each for each in value.values() if isinstance(each, dict))):
         for names, limit in ((_LAYERS, MAX_LAYERS), (_EXPERTS, MAX_EXPERTS)):
             if any(isinstance(part.get(n), (int, float)) and part[n] > limit for n in names):

@@ -92,7 +92,7 @@ def _mapping(path: Path, limit: int, problems: list[Problem]) -> Mapping[str, An
         return {}
     if isinstance(value, dict):
         return value
-    what = "the file is too long" if cut else "this is no JSON object"
+    what = "the file is too long" if cut else "this is not a JSON object"
     hint = "copy it anew from the base model"
     problems.append(Problem("MM441", f"{what}; it is left out", Location(str(path)), hint))
     return {}

@@ -44,7 +44,9 @@ def _read(path: Path, collector: Collector, progress: Progress) -> Series | None
         if looks_like_mlflow(path):
             return read_mlflow(path, progress)
         hint = "name the folder of one run, with meta.yaml and metrics/"
-        collector.problem("MM453", "this is no folder of an MLflow run", Location(str(path)), hint)
+        collector.problem(
+            "MM453", "this is not a folder of an MLflow run", Location(str(path)), hint
+        )
         return None
     try:
         with open_regular(path) as file:

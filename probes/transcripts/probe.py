@@ -94,7 +94,7 @@ class _Lines:
         self.bad = LineProblems(path, "its call is missing from the facts")
 
     def is_one_document(self) -> bool:
-        """Whether the first line that is not blank is no JSON object of its own."""
+        """Whether the first line that is not blank is not a JSON object of its own."""
         for row in read_rows(self._path, MAX_BYTES):
             return not isinstance(row.value, dict) and self._opens_a_document()
         return False

@@ -60,7 +60,7 @@ class SiteFolder:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ModelMedicError(Problem(
-                "MM486", f"this is no folder of packages: {reason}", Location(str(path)),
+                "MM486", f"this is not a folder of packages: {reason}", Location(str(path)),
                 "name the folder that packages are installed in, such as "
                 ".venv/lib/python3.12/site-packages",
             )) from None  # fmt: skip

@@ -226,7 +226,7 @@ class _Machine:
         target = self.stack[-1]
         for key, value in zip(flat[::2], flat[1::2], strict=True):
             if not isinstance(target, dict) or not isinstance(key, str | int):
-                raise PickledError("a key is no name")
+                raise PickledError("a key is not a name")
             target[key] = value
 
     def _extend(self, values: list[Any]) -> None:
@@ -251,7 +251,7 @@ class _Machine:
 def _storage(found: object) -> Storage:
     tag, kind, key, *_ = found if isinstance(found, tuple) and len(found) > 2 else ("", "", "")
     if tag != "storage" or not isinstance(kind, Name) or not isinstance(key, str):
-        raise PickledError("it refers to something that is no storage")
+        raise PickledError("it refers to something that is not a storage")
     known = kind.module == "torch" and kind.name.endswith("Storage")
     if not known and kind.module != "torch.storage":
         raise PickledError("its storage is none of torch")

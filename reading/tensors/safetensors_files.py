@@ -146,7 +146,7 @@ def _files(path: Path, problems: list[Problem]) -> tuple[list[Path], tuple[str, 
         if path.is_file():
             return [path], ()
         if not path.is_dir():
-            problems.append(_problem("MM430", "is no file or folder", path))
+            problems.append(_problem("MM430", "is not a file or folder", path))
             return [], ()
         names = sorted(entry.name for entry in path.iterdir())
     except OSError as error:

@@ -136,7 +136,7 @@ def test_an_error_of_other_matters_looks_like_nothing(doctor) -> None:
     [
         ("link: ftp://x", "a link starts with https://"),
         ('versions: [{introduced: "2.0", fixed: "1.0"}]', "no later than"),
-        ("versions: [{introduced: next}]", "is no version"),
+        ("versions: [{introduced: next}]", "is not a version"),
         ('reported: "2026-02-30"', ""),
         ("replaces: acme.issue.other", "replaces nothing"),
     ],

@@ -97,7 +97,7 @@ def test_a_package_without_a_version_refutes_nothing(pots) -> None:
     ("change", "said"),
     [
         ({"packages": {"lid": "2.0"}}, "does not name pot"),
-        ({"packages": {"pot": "next"}}, "is no version"),
+        ({"packages": {"pot": "next"}}, "is not a version"),
         ({"packages": {"pot": "1.4.0"}}, "has the versions of"),
         ({"verified": "23.11.2026"}, "verified"),
         ({"how": {}}, "how"),

@@ -67,7 +67,7 @@ def test_a_text_without_any_package_is_one_problem():
 def test_what_is_no_text_is_one_problem(tmp_path):
     path = tmp_path / "freeze.txt"
     path.write_bytes(bytes(range(256)) * 40)
-    with pytest.raises(ModelMedicError, match=r"MM430.*this is no text"):
+    with pytest.raises(ModelMedicError, match=r"MM430.*this is not text"):
         read_listing(path)
 
 

@@ -310,5 +310,5 @@ def _other_version(issue: Issue) -> str:
 def _key(text: str) -> Any:
     key = version_key(text)
     if key is None:
-        raise ValueError(f"{text!r} is no version")
+        raise ValueError(f"{text!r} is not a version")
     return key

@@ -38,7 +38,7 @@ class ReplayRelation(Strict):
         {}, alias="if", description="Settings of the module that are there (true) or not (false)."
     )
     cause: Name = Field(
-        description="The diagnosis neuron.component.CAUSE; computed-otherwise is no firm cause."
+        description="The diagnosis neuron.component.CAUSE; computed-otherwise is not a firm cause."
     )
     partial: Name | None = Field(None, description="The cause where a part alone is concerned.")
 

@@ -64,7 +64,7 @@ class TestedFile(Strict):
         for one in self.combinations:
             for version in one.packages.values():
                 if version_key(version) is None:
-                    raise ValueError(f"{version!r} is no version")
+                    raise ValueError(f"{version!r} is not a version")
             if missing := sorted(set(self.core) - set(one.packages)):
                 raise ValueError(f"{one.id} does not name {missing[0]}")
             key = tuple(version_key(one.packages.get(name, "")) for name in self.packages)

@@ -16,7 +16,7 @@ Outcome = Literal["cause", "symptom", "leads", "healthy", "nothing"]
 _VERDICTS: Mapping[Outcome, str] = {
     "symptom": "The problem is clear, its cause is not proven.",
     "leads": "No cause is proven; there are leads.",
-    "healthy": "This is no fault.",
+    "healthy": "This is not a fault.",
     "nothing": "No problem is found.",
 }
 _CONFIDENCE = {

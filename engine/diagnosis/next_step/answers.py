@@ -55,7 +55,7 @@ def typed(attribute: Attribute, value: str) -> Any:
             return int(number) if attribute.type == "integer" else float(number)
         except ValueError:
             unit = f" in {attribute.unit}" if attribute.unit else ""
-            raise wrong(f"{value!r} is no number{unit}") from None
+            raise wrong(f"{value!r} is not a number{unit}") from None
     return value
 
 
