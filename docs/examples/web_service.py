@@ -2,7 +2,7 @@
 
 Needs ``pip install modelmedic fastapi uvicorn``. It takes in no more requests than it can answer in
 time; the others get 429 at once, with the seconds after which to try again. ``/openapi.json``
-describes it, ``/health`` says whether it is ready and how full it is.
+describes it, ``/health`` reports whether it is ready and how full it is.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Found(BaseModel):
 
 
 class Answer(BaseModel):
-    """What the facts say, and what to do next."""
+    """The diagnoses of the facts, and the next steps."""
 
     status: str
     diagnoses: list[Found]

@@ -74,7 +74,7 @@ def serve(port: int, workers: int) -> subprocess.Popen[bytes]:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -17,18 +17,18 @@ MARKS = ("real", "open", "background")
 VERDICTS = ("real", "cited", "wrong")
 _HEAD = """# Items of the Neuron sources
 
-What the public sources of Neuron ports and runtimes say, and what of the knowledge acts on it. Made
-from [neuron-items.yaml](neuron-items.yaml), which names the source of each item;
+Statements of the public sources on Neuron ports and runtimes, and the entries that act on them.
+Made from [neuron-items.yaml](neuron-items.yaml), which names the source of each item;
 `python -m tests.knowledge.neuron_items` writes it.
 
-Each entry was opened beside its item, by two readers. *real*: the entries see what the item says,
-conclude what follows from it and say what to do. *open*: nothing acts on it yet. *background*: it
-describes, and there is nothing to find. What the first reader found lacking was mended before it
-was marked; the reason says so. The second reader judged what the first had marked real: *cited*
-says that an entry names the item and acts on a part of it only, or on something else, *wrong* that
-it contradicts the item or speaks up where it should not. Entries cite their items under `covers`,
-and `diagnose kb coverage --inventory docs/neuron-items.yaml` compares the two. `probe:NAME` is what
-reads the artefact.
+Two readers compared each item with its entries. *real*: the entries recognise what the item
+describes, draw its conclusion and give the action. *open*: nothing acts on it yet. *background*: a
+description without anything to detect. The first reader had gaps fixed before marking an item; the
+reason names them. The second reader judged the items marked real: *cited* means that an entry names
+the item but acts on a part of it or on something else, *wrong* that it contradicts the item or
+fires where it should not. Entries cite their items under `covers`, and `diagnose kb coverage
+--inventory docs/neuron-items.yaml` compares the two. `probe:NAME` is the probe that reads the
+artefact.
 
 """
 
