@@ -11,8 +11,8 @@ from ...engine.compiler.source import entries as e
 from ...engine.compiler.source.knowledge_source import Item, KnowledgeSource
 from ...engine.inference.operators import compile_check
 from ...facts import Location
-from .packages import Package
-from .source_texts import normal
+from ...reading.packages.release import Release
+from ...reading.packages.texts import normal
 
 State = Literal["found", "moved", "changed", "gone", "not installed"]
 
@@ -58,7 +58,7 @@ def anchors_of(source: KnowledgeSource) -> Iterator[Anchored]:
                 yield Anchored(item, anchor, item.where("anchors", index))
 
 
-def look_for(anchored: Anchored, packages: Mapping[str, Package]) -> Found:
+def look_for(anchored: Anchored, packages: Mapping[str, Release]) -> Found:
     """Where the text of an anchor is in the sources of its package."""
     anchor = anchored.anchor
     package = packages.get(anchor.package)
@@ -87,11 +87,11 @@ def _expected(anchor: e.Anchor, version: str) -> bool:
     return compile_check("affected", events)(version) is not False
 
 
-def _order(module: str, package: Package) -> Iterator[tuple[State, list[str]]]:
-    at_home = [m for m in package.modules if _inside(m, module)]
+def _order(module: str, package: Release) -> Iterator[tuple[State, list[str]]]:
+    at_home = [m for m in package.files if _inside(m, module)]
     yield "found", at_home
     known = set(at_home)
-    yield "moved", [m for m in package.modules if m not in known]
+    yield "moved", [m for m in package.files if m not in known]
 
 
 def _inside(module: str, wanted: str) -> bool:
@@ -99,13 +99,13 @@ def _inside(module: str, wanted: str) -> bool:
     return not wanted or module == wanted or module.startswith(f"{wanted}.")
 
 
-def _likest(wanted: str, module: str, package: Package) -> tuple[str, str] | None:
+def _likest(wanted: str, module: str, package: Release) -> tuple[str, str] | None:
     """The text that is most like the wanted one, if one is like it; those at home first."""
     words = set(_WORD.findall(wanted.lower()))
     if len(words) < 2:  # one word is shared by texts that have nothing to do with each other
         return None
     best: tuple[float, str, str] = (ALIKE, "", "")
-    for name in package.modules:
+    for name in package.files:
         for text in package.texts(name):
             found = set(_WORD.findall(text.text.lower()))
             if len(words & found) * 3 < len(words) * 2 or len(text.text) > 4 * len(wanted) + 80:

@@ -9,8 +9,8 @@ from ...engine.compiler.source import conditions as c
 from ...engine.compiler.source.knowledge_source import Item, KnowledgeSource
 from ...engine.inference.operators import compile_check
 from ...facts import Location
+from ...reading.packages.release import Release
 from ..lint.lint_context import all_parts
-from .packages import Package
 
 
 class Reach(NamedTuple):
@@ -38,7 +38,7 @@ def versioned(source: KnowledgeSource) -> Iterator[str]:
                     yield name
 
 
-def version_reach(source: KnowledgeSource, packages: Mapping[str, Package]) -> Iterator[Reach]:
+def version_reach(source: KnowledgeSource, packages: Mapping[str, Release]) -> Iterator[Reach]:
     """Every version event about an installed package, in conditions of entries in force."""
     for item in source.items:
         if item.entry.status != "deprecated":
@@ -47,7 +47,7 @@ def version_reach(source: KnowledgeSource, packages: Mapping[str, Package]) -> I
                     yield from _of(item, path, node, packages)
 
 
-def _of(item: Item, path: Any, node: c.Pattern, packages: Mapping[str, Package]) -> Iterator[Reach]:
+def _of(item: Item, path: Any, node: c.Pattern, packages: Mapping[str, Release]) -> Iterator[Reach]:
     name, test = node.where.get("name"), node.where.get("version")
     package = packages.get(str(name)) if isinstance(name, str) else None
     if package is None or not package.version:
@@ -59,7 +59,7 @@ def _of(item: Item, path: Any, node: c.Pattern, packages: Mapping[str, Package])
         yield Reach(
             item.id,
             item.where(*path, "where", "version"),
-            package.name,
+            package.package,
             package.version,
             " ".join(f"{k} {v}" for k, v in event.model_dump().items() if v not in (None, "0")),
             inside is True,

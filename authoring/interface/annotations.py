@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from .modules import Meant
+from ...reading.packages.modules import Meant
 
 Namer = Callable[[ast.AST], Meant]
 Canon = Callable[[Meant], str]

@@ -14,12 +14,15 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from packaging.version import Version
 
+from ...reading.packages.folder import normal_name
+from ...reading.packages.modules import modules_of
+from ...reading.packages.unpacking import unpacked
 from .listing import Flat, list_interface
-from .modules import read_release
 from .spans import joined, parted
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
@@ -34,9 +37,9 @@ def extended(tables: Mapping[str, Any], paths: Iterable[Path]) -> dict[str, Any]
     for path in paths:
         top, version = _named(path)
         package = top.replace("_", "-")
-        known.setdefault(package, {})[version] = list_interface(
-            read_release(path, frozenset({top}))
-        )
+        with TemporaryDirectory(prefix="modelmedic-interface-") as work:
+            release = unpacked(normal_name(package), path, version, Path(work, "unpacked"))
+            known.setdefault(package, {})[version] = list_interface(modules_of(release, top))
     found = {}
     for package, releases in known.items():
         versions = sorted(releases, key=_order)

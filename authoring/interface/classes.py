@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
+from ...reading.packages.modules import Meant, Modules
 from .annotations import Canon, Namer, told
-from .modules import Meant, Release
 from .signatures import READ, SAME, decorators, merged, signature, word
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -46,7 +46,7 @@ class Made:
 class Classes:
     """The classes of a release."""
 
-    def __init__(self, release: Release, canon: Canon) -> None:
+    def __init__(self, release: Modules, canon: Canon) -> None:
         self._release, self._canon = release, canon
         self._known: dict[str, Made] = {}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from functools import partial
 
+from ...reading.packages.modules import Meant, Modules, Names
 from .classes import Classes, Made
-from .modules import Meant, Names, Release
 from .signatures import merged, signature
 
 Flat = dict[tuple[str, str, str], str]
@@ -15,13 +15,13 @@ Flat = dict[tuple[str, str, str], str]
 _BRIEFLY = ("tinker_cookbook.recipes.", "tinker.resources.", "tinker.cli.", "tinker.proto.")
 
 
-def list_interface(release: Release) -> Flat:
+def list_interface(release: Modules) -> Flat:
     """The public interface of a release."""
     return _Listing(release).flat
 
 
 class _Listing:
-    def __init__(self, release: Release) -> None:
+    def __init__(self, release: Modules) -> None:
         self._release = release
         self._paths = _public_paths(release)
         self.flat: Flat = {}
@@ -100,7 +100,7 @@ def _is_outside(meant: Meant) -> bool:
     return not isinstance(meant.node, ast.ClassDef)
 
 
-def _public_paths(release: Release) -> dict[str, str]:
+def _public_paths(release: Modules) -> dict[str, str]:
     """Where what is defined in a private place is best known."""
     found: dict[str, list[str]] = {}
     for name in release.modules:

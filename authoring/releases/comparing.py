@@ -11,8 +11,9 @@ from ...engine.diagnosis.diagnoser import Diagnoser
 from ...facts import Problem
 from ...facts.progress import UNWATCHED, Progress
 from ...reading.packages.folder import normal_name
+from ...reading.packages.release import Release
+from ...reading.packages.texts import normal
 from ..drift import Found, anchors_of, look_for
-from ..drift.source_texts import normal
 from .api import api_changes
 from .changes import Change, in_order
 from .definitions import Reader
@@ -20,7 +21,6 @@ from .knowledge import Names
 from .limits import Limit, limits
 from .messages import Key, Message, by_function, message_changes, messages_of
 from .packaging import file_changes, requirement_changes
-from .release import Release, all_problems
 from .sources import Cited, cited
 from .touches import Rows, Toucher
 from .values import code_changes, value_changes
@@ -75,7 +75,7 @@ def compare(
     for old, new in pairwise(releases):
         what = f"{old.label} to {new.label}"
         with progress.part(what, 4, "steps") as step:
-            modules = reader.differing(old.sources, new.sources)
+            modules = reader.differing(old, new)
             step(1)
             messages = messages_of(old), messages_of(new)
             found = [
@@ -95,7 +95,7 @@ def compare(
             step(4)
     return Comparison(
         releases[0].package, tuple(releases), tuple(pairs), tuple(limits(built.source, releases)),
-        tuple(all_problems(releases)),
+        tuple(p for each in releases for p in (*each.problems, *each.index.problems)),
     )  # fmt: skip
 
 
@@ -113,8 +113,7 @@ def _anchors(built: Built, old: Release, new: Release, changes: Sequence[Change]
     """The anchors that stand otherwise in the new release."""
     for anchored in anchors_of(built.source):
         if normal_name(anchored.anchor.package) == old.package:
-            packages = [{anchored.anchor.package: each.sources} for each in (old, new)]
-            was, now = (look_for(anchored, each) for each in packages)
+            was, now = (look_for(anchored, {anchored.anchor.package: each}) for each in (old, new))
             if now.state == "gone":
                 now = _followed(now, changes)
             if was.state != now.state:

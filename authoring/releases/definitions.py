@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..drift import Package
+from ...reading.packages.release import Release
+from ...reading.python.parsing import Unreadable, parse
 from ..surface.ranking import is_test
 from .logic import logic_of, shown, words_of
 from .tables import Entries, entries_of
 
-MAX_SOURCE = 4_000_000
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -71,42 +70,32 @@ class Reader:
     def __init__(self) -> None:
         self._known: dict[tuple[str, bytes], Module] = {}
 
-    def differing(self, old: Package, new: Package) -> tuple[dict[str, Module], dict[str, Module]]:
+    def differing(self, old: Release, new: Release) -> tuple[dict[str, Module], dict[str, Module]]:
         """The modules of two releases, without tests and without those that are the same."""
         sides = [
-            {name: path.read_bytes() for name, path in package.files.items()
-             if not is_test(_file(name, path.name))}
-            for package in (old, new)
-        ]  # fmt: skip
+            {name: release.read(name) for name, file in release.files.items() if not is_test(file)}
+            for release in (old, new)
+        ]
         before, after = (
-            {name: self._module(name, raw, package.files[name].name)
-             for name, raw in sorted(side.items()) if raw != other.get(name)}
-            for package, side, other in zip((old, new), sides, reversed(sides), strict=True)
+            {name: self._module(name, raw, release.files[name])
+             for name, raw in side.items() if raw != other.get(name)}
+            for release, side, other in zip((old, new), sides, reversed(sides), strict=True)
         )  # fmt: skip
         return before, after
 
     def _module(self, name: str, raw: bytes, file: str) -> Module:
         key = name, hashlib.blake2b(raw, digest_size=16).digest()
         if key not in self._known:
-            self._known[key] = _parsed(raw, name, _file(name, file))
+            self._known[key] = _parsed(raw, name, file)
         return self._known[key]
 
 
-def _file(module: str, name: str) -> str:
-    path = module.replace(".", "/")
-    return f"{path}/__init__.py" if name == "__init__.py" else f"{path}.py"
-
-
 def _parsed(raw: bytes, name: str, file: str) -> Module:
-    if len(raw) > MAX_SOURCE:
-        return _EMPTY
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(raw)
+        tree = parse(raw)[0]
         found = {each.name: each for each in _defined(tree.body, name, name, file)}
         return Module(found, dict(_imported(tree.body, name)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (Unreadable, RecursionError):
         return _EMPTY
 
 

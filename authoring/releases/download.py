@@ -1,4 +1,4 @@
-"""A release from the package index that pip is configured for, as the file that pip leaves.
+"""A release by its path, or by its version from the package index that pip is configured for.
 
 Only wheels are asked for: to learn the name of an sdist pip would run its build.
 """
@@ -11,7 +11,12 @@ from pathlib import Path
 
 from ...facts import ModelMedicError, Problem
 from ...probes.shared.child_processes import run_limited
+from ...reading.packages.folder import normal_name
+from ...reading.packages.release import Release
+from ...reading.packages.unpacking import unpacked, version_in
+from ...reading.packages.walking import refused
 
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 SECONDS = 240.0
 MAX_LISTED = 8
 _OFFLINE = re.compile(
@@ -19,6 +24,22 @@ _OFFLINE = re.compile(
     r"|\bproxy|\bSSL"
 )
 _VERSIONS = re.compile(r"\(from versions: ([^()]{0,20000})\)")
+
+
+def open_release(package: str, said: str, work: Path) -> Release:
+    """The release that ``said`` means: a version, else the path of a wheel, sdist or folder. It is
+    unpacked below ``work``. Raises :class:`ModelMedicError` (MM357 to MM359)."""
+    if not _NAME.fullmatch(package):
+        raise ModelMedicError(Problem("MM359", f"{package[:80]!r} is not the name of a package"))
+    version = version_in(said)
+    if version:
+        path = download(package, version, work / "downloaded")
+    else:
+        path = Path(said)
+        if not path.exists():
+            hint = "name a version, or the path of a wheel, sdist or folder (./1.0)"
+            raise refused("there is no such release", path, hint)
+    return unpacked(normal_name(package), path, version or said, work / "unpacked")
 
 
 def download(package: str, version: str, folder: Path) -> Path:

@@ -10,8 +10,8 @@ from ...engine.compiler.source.issues import Issue
 from ...engine.compiler.source.knowledge_source import Item, KnowledgeSource
 from ...engine.inference.operators import compile_check
 from ...reading.packages.folder import normal_name
+from ...reading.packages.release import Release
 from ..lint.lint_context import all_parts
-from .release import Release
 
 _ORDERS = ("eq", "ne", "lt", "le", "gt", "ge")
 

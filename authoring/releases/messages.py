@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from ...reading.packages.release import Release
 from ...reading.packages.sites import Site
 from ...reading.python.parts import has_words
 from ..surface.answers import plain_template
 from ..surface.measuring import loud_sites
 from .changes import Change
 from .definitions import is_public
-from .release import Release
 
 ALIKE = 0.6
 """Share of a message that must be alike for it to be the same one in other words."""

@@ -6,8 +6,9 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from ...reading.packages.folder import module_of
+from ...reading.packages.release import Release
 from .changes import Change
-from .release import Release
 
 
 def requirement_changes(old: Release, new: Release) -> Iterator[Change]:
@@ -27,7 +28,7 @@ def requirement_changes(old: Release, new: Release) -> Iterator[Change]:
 
 def file_changes(old: Release, new: Release) -> Iterator[Change]:
     """Files that came, went, or lie elsewhere with the same content."""
-    gone, come = sorted(old.files - new.files), sorted(new.files - old.files)
+    gone, come = sorted(old.names - new.names), sorted(new.names - old.names)
     contents = _by_content(new, come)
     taken: set[str] = set()
     for name in gone:
@@ -54,7 +55,5 @@ def _by_content(release: Release, names: list[str]) -> Mapping[str, str]:
 
 def _digest(release: Release, name: str) -> str:
     """A digest of a source that says something; "" for other files."""
-    path = release.folder / name
-    if not name.endswith(".py") or not path.is_file() or path.stat().st_size < 200:
-        return ""
-    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+    raw = release.read(module_of(name)) if name in release.python else b""
+    return hashlib.blake2b(raw, digest_size=16).hexdigest() if len(raw) >= 200 else ""

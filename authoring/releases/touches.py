@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from ...engine.diagnosis.diagnoser import Diagnoser
+from ...reading.packages.release import Release
 from ...reading.packages.sites import Site
 from ..surface import Answers
 from .api import is_name
 from .changes import ANSWERS_GONE, ANSWERS_OLD, Change
 from .knowledge import Mention, Names, Touch
-from .release import Release
 
 MOST = 8
 BESIDE = 2
@@ -24,15 +25,15 @@ class Rows:
     def __init__(self, doctor: Diagnoser) -> None:
         self._doctor = doctor
         self._known: dict[Site, tuple[str, ...]] = {}
-        self._answers: dict[str, Answers] = {}
+        self._answers: dict[Path, Answers] = {}
 
     def of(self, release: Release, site: Site) -> tuple[str, ...]:
         """The rows that answer the message of a site."""
         key = replace(site, line=0, last_line=0, version="", guards=())
         if key not in self._known:
-            answers = self._answers.get(str(release.folder))
+            answers = self._answers.get(release.folder.path)
             if answers is None:
-                answers = self._answers[str(release.folder)] = Answers(self._doctor, release.index)
+                answers = self._answers[release.folder.path] = Answers(self._doctor, release.index)
             self._known[key] = answers.rows(site)
         return self._known[key]
 

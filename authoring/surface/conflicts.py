@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ...engine.compiler.source.knowledge_source import Item, KnowledgeSource
 from ...facts import Vocabulary
 from ...reading.packages.folder import normal_name
-from ..drift.source_texts import normal
+from ...reading.packages.texts import normal
 from .answers import Answers
 from .measuring import Entry, Surface
 

@@ -1,0 +1,1 @@
+"""Releases of packages, installed or downloaded: modules, sites, messages. Nothing is run."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ...facts.problems import Location, ModelMedicError, Problem
 from ...facts.regular_files import read_regular
+from .folder import SiteFolder
 
 _VERSION = re.compile(r"python(\d{1,3}\.\d{1,3})")
 _FOLDERS = ("site-packages", "dist-packages")
@@ -56,15 +57,27 @@ def site_folder(python: Path | None = None, site: Path | None = None) -> Path:
     if python is None:
         return own_site_folder()
     path = python.expanduser()
-    # The links of an interpreter lead out of its environment; those of the folder do not matter.
-    prefix = path if _is_environment(path) else find_interpreter(python).parent.parent
-    found = _within(prefix)
+    if not _is_environment(path):
+        # The links of an interpreter lead out of its environment; those of the folder do not
+        # matter. It is not run, so whether it could be does not matter either.
+        path = path if path.is_file() else find_interpreter(python)
+        path = path.parent.parent
+    found = _within(path)
     if found is None:
         raise ModelMedicError(Problem(
             "MM486", "no folder of packages is beside this interpreter", Location(str(python)),
-            "name the folder itself: --site DIR",
+            INTERPRETER_HINT,
         ))  # fmt: skip
     return found
+
+
+def site_folders(python: Path | None = None) -> list[SiteFolder]:
+    """The folder of packages of an interpreter or environment, else all those that this process
+    imports from, in its order. Raises :class:`ModelMedicError` as :func:`site_folder` does."""
+    own = [own_site_folder(), *(Path(entry) for entry in sys.path)]
+    here = [path for path in own if path.name in _FOLDERS and _is_environment(path)]
+    paths = [site_folder(python)] if python else [path.resolve() for path in here]
+    return [SiteFolder(path) for path in dict.fromkeys(paths)]
 
 
 def own_site_folder() -> Path:

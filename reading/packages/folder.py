@@ -8,17 +8,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from ...facts.problems import Location, ModelMedicError, Problem
 from ...facts.regular_files import read_regular
+from .walking import NO_SOURCES, files_below
 
 MAX_FILES = 60_000
 MAX_RECORD = 64_000_000
 MAX_PACKAGES = 10_000
 _NAME_RUNS = re.compile(r"[-_.]+")
 _DIST_INFO = ".dist-info"
-_SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class SiteFolder:
     def _importable(self, entry: str) -> str:
         """What an entry is imported as, "" where it cannot be."""
         name = entry.removesuffix(".py")
-        if not name.isidentifier() or entry in _SKIPPED:
+        if not name.isidentifier() or entry in NO_SOURCES:
             return ""
         path = os.path.join(self.root, entry)
         return name if entry.endswith(".py") or os.path.isdir(path) else ""
@@ -183,16 +184,9 @@ class SiteFolder:
         if top.endswith(".py"):
             yield top
             return
-        count = 0
-        for folder, inner, names in os.walk(os.path.join(self.root, top)):
-            inner[:] = sorted(each for each in inner if each not in _SKIPPED)
-            relative = os.path.relpath(folder, self.root).replace(os.sep, "/")
-            for name in sorted(names):
-                if name.endswith(".py"):
-                    yield f"{relative}/{name}"
-                    count += 1
-            if count > MAX_FILES:
-                return
+        found = files_below(os.path.join(self.root, top))
+        python = (f"{top}/{name}" for name in found if name.endswith(".py"))
+        yield from islice(python, MAX_FILES + 1)
 
 
 def _is_source(path: str) -> bool:

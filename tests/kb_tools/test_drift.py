@@ -148,7 +148,7 @@ def test_an_interpreter_without_packages_is_refused(
 ) -> None:
     lone = folder("lone", {"bin/python": ""}) / "bin" / "python"
     answer = diagnose("kb", "drift", "--python", lone)
-    assert answer.code == 2 and "MM309" in answer.err
+    assert answer.code == 2 and "MM486" in answer.err
 
 
 NOT_THERE = {

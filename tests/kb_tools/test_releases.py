@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from modelmedic.authoring.releases import archives
+from modelmedic.reading.packages import walking
 
 Run = Callable[..., Any]
 
@@ -339,7 +339,7 @@ def test_limits_on_size_and_number_refuse_an_archive(
 ) -> None:
     good = as_folder(aside, {"toy_press/a.py": "x = 1\n"}, "1.0")
     big = as_sdist(aside, {f"toy_press/{n}.py": f"x = '{'a' * 5000}'\n" for n in range(5)}, "2.0")
-    monkeypatch.setattr(archives, limit, LIMITS[limit])
+    monkeypatch.setattr(walking, limit, LIMITS[limit])
     answer = diagnose("kb", "releases", "toy-press", good, big)
     assert answer.code == 2 and "MM357" in answer.err
 
@@ -350,7 +350,7 @@ def test_a_file_that_unpacks_to_too_much_is_left_out(
     good = as_folder(aside, {"toy_press/a.py": "x = 1\n"}, "1.0")
     files = {"toy_press/a.py": "x = 1\n", "toy_press/bomb.py": "#" * 100_000}
     bomb = zipped(aside / "bomb.zip", files)
-    monkeypatch.setattr("modelmedic.authoring.releases.release.MAX_FILE", 10_000)
+    monkeypatch.setattr("modelmedic.reading.packages.unpacking.MAX_FILE", 10_000)
     answer = diagnose("kb", "releases", "toy-press", good, bomb, "-f", "json")
     assert answer.code == 0 and "more than 10,000 bytes" in answer.json["problems"][0]
 

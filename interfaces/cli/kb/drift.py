@@ -17,8 +17,9 @@ from ..options import LAYERS, TEXT_OR_JSON, command, path_option
 from .group import built_knowledge, kb, tell_interrupted
 
 if TYPE_CHECKING:
-    from ....authoring.drift import Found, Package, Reach
+    from ....authoring.drift import Found, Reach
     from ....engine.compiler.build import Built
+    from ....reading.packages.release import Release
 
 _MARKS = {"moved": "MOVED ", "changed": "CHANGED ", "gone": "GONE ", "found": "BACK "}
 
@@ -60,18 +61,20 @@ def drift(context: Context, python: Path | None, sources: Sequence[str], each: b
     return output.BAD_KNOWLEDGE if any(item.drifts for item in found) else output.OK
 
 
-def _packages(built: Built, python: Path | None, sources: Sequence[str]) -> dict[str, Package]:
-    from ....authoring.drift import anchors_of, folder_package, installed, site_packages, versioned
+def _packages(built: Built, python: Path | None, sources: Sequence[str]) -> dict[str, Release]:
+    from ....authoring.drift import anchors_of, versioned
+    from ....reading.packages.environments import site_folders
+    from ....reading.packages.release import installed, of_sources
 
     names = {anchored.anchor.package for anchored in anchors_of(built.source)}
     names |= set(versioned(built.source))
-    found = installed(names, site_packages(python) if python else None)
+    found = installed(names, site_folders(python))
     for said in sources:
         name, equals, folder = said.partition("=")
         if not equals:
             raise click.UsageError(f"--source {said}: write NAME=FOLDER")
-        package = folder_package(name, Path(folder))
-        found[package.name] = package
+        release = of_sources(name, Path(folder))
+        found[release.package] = release
     return found
 
 
@@ -84,7 +87,7 @@ def _unanchored(built: Built) -> Counter[str]:
 def _lines(
     found: Sequence[Found],
     reach: Sequence[Reach],
-    packages: Mapping[str, Package],
+    packages: Mapping[str, Release],
     reasons: Counter[str],
     everything: bool,
 ) -> Iterator[Line]:
@@ -126,7 +129,7 @@ def _reach_lines(span: Reach) -> Iterator[Line]:
         yield Line(f"{where} {inside} {span.version}")
 
 
-def _counts(name: str, package: Package, found: Sequence[Found]) -> str:
+def _counts(name: str, package: Release, found: Sequence[Found]) -> str:
     mine = [item for item in found if item.anchored.anchor.package == name]
     states = Counter(
         item.state if item.drifts or item.state == "found" else f"{item.state} as recorded"
@@ -139,7 +142,7 @@ def _counts(name: str, package: Package, found: Sequence[Found]) -> str:
 def _plain(
     found: Sequence[Found],
     reach: Sequence[Reach],
-    packages: Mapping[str, Package],
+    packages: Mapping[str, Release],
     reasons: Counter[str],
 ) -> Mapping[str, Any]:
     return {

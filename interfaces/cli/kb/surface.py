@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,13 +85,12 @@ def _rows(context: Context) -> Mapping[str, Spoken]:
 
 
 def _folders(sites: Sequence[Path], python: Path | None) -> list[SiteFolder]:
-    from ....authoring.drift import site_packages
+    from ....reading.packages.environments import site_folders
     from ....reading.packages.folder import SiteFolder
 
-    paths = [*sites, *(site_packages(python) if python else ())]
-    if not paths:
-        paths = [Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("platlib"))]
-    return [SiteFolder(path) for path in dict.fromkeys(path.resolve() for path in paths)]
+    own = site_folders(python) if python or not sites else []
+    given = [SiteFolder(path) for path in dict.fromkeys(path.resolve() for path in sites)]
+    return [*given, *(each for each in own if each.root not in {one.root for one in given})]
 
 
 def _measured(

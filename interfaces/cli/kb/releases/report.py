@@ -139,7 +139,7 @@ def plain_of(found: Comparison, proposed: Sequence[Proposal]) -> Mapping[str, An
     return {
         "schema": "modelmedic/releases/1",
         "package": found.package,
-        "releases": [{"version": each.label, "files": len(each.files),
+        "releases": [{"version": each.label, "files": len(each.names),
                       "requires": dict(sorted(each.requires.items()))}
                      for each in found.releases],
         "pairs": [_plain_pair(pair) for pair in found.pairs],

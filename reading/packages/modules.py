@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from ..releases.archives import MAX_FILE, members
+from .release import Release
 
 MAX_LINKS = 12
 """Imports that are followed from a name to what it stands for."""
@@ -92,7 +90,7 @@ def _stored(node: ast.AST) -> Iterator[tuple[str, Bound]]:
             yield each.id, Bound("value", each)
 
 
-class Release:
+class Modules:
     """The modules of a release by dotted name."""
 
     def __init__(self, modules: dict[str, Names]) -> None:
@@ -158,23 +156,18 @@ class Release:
         return Meant("outside", "")
 
 
-def read_release(path: Path, packages: frozenset[str]) -> Release:
-    """The modules of the packages in a wheel or folder; those that do not parse are left out."""
-    modules: dict[str, Names] = {}
-    with members(path) as found:
-        for member in found:
-            top = member.name.partition("/")[0]
-            if member.link or not member.name.endswith(".py") or top not in packages:
-                continue
-            name = member.name.removesuffix(".py").replace("/", ".")
-            package = name.endswith(".__init__")
-            name = name.removesuffix(".__init__")
-            if not _is_aside(name) and (tree := _parsed(member.read(MAX_FILE))) is not None:
-                modules[name] = Names(name, package, tree)
-    for name in [*modules]:  # packages without an __init__.py
+def modules_of(release: Release, top: str) -> Modules:
+    """The modules of a release below ``top``; those that do not parse are left out."""
+    found: dict[str, Names] = {}
+    for module, file in release.files.items():
+        if module.partition(".")[0] == top and not _is_aside(module):
+            tree = release.tree(module)
+            if tree is not None:
+                found[module] = Names(module, file.endswith("/__init__.py"), tree)
+    for name in [*found]:  # packages without an __init__.py
         for above in _above(name):
-            modules.setdefault(above, Names(above, True, ast.Module([], [])))
-    return Release(modules)
+            found.setdefault(above, Names(above, True, ast.Module([], [])))
+    return Modules(found)
 
 
 def _above(name: str) -> Iterator[str]:
@@ -188,12 +181,3 @@ def _is_aside(name: str) -> bool:
     last = parts[-1]
     return bool({"tests", "_tests", "test"} & set(parts)) or last.startswith("test_") or (
         last.endswith(("_test", "_pb2")) or last == "conftest")  # fmt: skip
-
-
-def _parsed(raw: bytes) -> ast.Module | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(raw)
-    except (SyntaxError, ValueError, RecursionError):
-        return None

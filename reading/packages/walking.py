@@ -1,4 +1,4 @@
-"""The files of a wheel, an sdist or a folder, read within limits.
+"""The files of a wheel, an sdist or a folder: the one place that walks a release, within limits.
 
 What comes out of an archive is untrusted: a name that leads elsewhere refuses the whole archive,
 links are left out, and sizes are counted while reading, whatever the headers say.
@@ -34,7 +34,9 @@ _UNSOUND = (
     OSError, EOFError, ValueError, LookupError, RuntimeError, NotImplementedError, struct.error,
     zlib.error, tarfile.TarError, zipfile.BadZipFile,
 )  # fmt: skip
-_SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
+NO_SOURCES = frozenset({"__pycache__", "node_modules", "site-packages"})
+"""Folders that hold no sources of the package around them."""
+_BUILT = frozenset({"build", "dist"})
 
 
 class Member(NamedTuple):
@@ -165,13 +167,30 @@ def _tar_reader(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Callable[[in
     return read
 
 
-def _of_folder(path: Path) -> Iterator[Member]:
-    for parent, inner, names in os.walk(path):
-        inner[:] = sorted(n for n in inner if not n.startswith(".") and n not in _SKIPPED)
+def has_sources(folder: str) -> bool:
+    """Whether a folder of this name may hold sources of the package around it."""
+    return folder not in NO_SOURCES
+
+
+def files_below(folder: str | Path, enters: Callable[[str], bool] = has_sources) -> Iterator[str]:
+    """The names of the files in a folder, relative to it and with slashes, folder by folder;
+    ``enters`` tells of the name of an inner folder whether it counts."""
+    for parent, inner, names in os.walk(folder):
+        inner[:] = sorted(filter(enters, inner))
+        relative = os.path.relpath(parent, folder).replace(os.sep, "/")
         for name in sorted(names):
-            file = Path(parent, name)
-            if is_inside(relative := file.relative_to(path).as_posix()):
-                yield Member(relative, not _is_plain(file), partial(read_regular, file))
+            yield name if relative == "." else f"{relative}/{name}"
+
+
+def _of_folder(path: Path) -> Iterator[Member]:
+    for name in files_below(path, _is_released):
+        if is_inside(name):
+            file = path / name
+            yield Member(name, not _is_plain(file), partial(read_regular, file))
+
+
+def _is_released(folder: str) -> bool:
+    return has_sources(folder) and folder not in _BUILT and not folder.startswith(".")
 
 
 def _is_plain(file: Path) -> bool:

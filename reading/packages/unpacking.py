@@ -1,14 +1,11 @@
-"""A release of a package, unpacked into a folder of its own; nothing of it is imported or run."""
+"""A wheel, sdist or folder of sources, unpacked into a folder of packages of its own."""
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,70 +13,21 @@ from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion, Version
 
-from ...facts import Location, ModelMedicError, Problem
-from ...reading.packages.folder import normal_name
-from ...reading.packages.index import SourceIndex, open_index
-from ..drift import Package, installed
-from .archives import MAX_FILE, MAX_KEPT, members, refused
-from .download import download
+from ...facts import Location, Problem
+from .folder import SiteFolder, normal_name
+from .release import Release
+from .walking import MAX_FILE, MAX_KEPT, members, refused
 
-_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _TOLD = frozenset({"METADATA", "PKG-INFO", "pyproject.toml", "entry_points.txt"})
 _ASIDE = frozenset({"tests", "test", "docs", "doc", "examples", "benchmarks", "scripts", "tools"})
 _ALONE = frozenset({"setup.py", "conftest.py", "noxfile.py"})
 MAX_PROBLEMS = 5
 
 
-@dataclass(frozen=True)
-class Release:
-    """``label`` is its version, or the path where no version is known. ``files`` are all names in
-    it; ``requires`` has what is required of each ``package; marker``."""
-
-    package: str
-    version: str
-    label: str
-    folder: Path
-    files: frozenset[str]
-    requires: Mapping[str, str]
-    problems: tuple[Problem, ...] = field(default=(), compare=False)
-
-    @cached_property
-    def index(self) -> SourceIndex:
-        """Its messages."""
-        return open_index(self.folder, [self.package], cache="")
-
-    @cached_property
-    def sources(self) -> Package:
-        """Its texts."""
-        found = installed([self.package], [self.folder])[self.package]
-        found.version = self.version
-        return found
-
-
-def open_release(package: str, said: str, work: Path) -> Release:
-    """The release that ``said`` means: a version, else the path of a wheel, sdist or folder. It is
-    unpacked below ``work``. Raises :class:`ModelMedicError` (MM357 to MM359)."""
-    if not _NAME.fullmatch(package):
-        raise ModelMedicError(Problem("MM359", f"{package[:80]!r} is not the name of a package"))
-    version = _version(said)
-    if version:
-        path = download(package, version, work / "downloaded")
-    else:
-        path = Path(said)
-        if not path.exists():
-            hint = "name a version, or the path of a wheel, sdist or folder (./1.0)"
-            raise refused("there is no such release", path, hint)
-    return _unpacked(normal_name(package), path, version or said, work / "unpacked")
-
-
-def _version(said: str) -> str:
-    try:
-        return str(Version(said))
-    except InvalidVersion:
-        return ""
-
-
-def _unpacked(package: str, path: Path, label: str, target: Path) -> Release:
+def unpacked(package: str, path: Path, label: str, target: Path) -> Release:
+    """The release in a wheel, sdist or folder, its sources written below ``target`` as an installer
+    would. ``label`` is its version, or what stands for it. Raises :class:`ModelMedicError`
+    (MM357) for what is no release of the package."""
     kept, names, problems = _read(path, package)
     told = {name: raw for name, raw in kept.items() if PurePosixPath(name).name in _TOLD}
     top = _top(kept, path, package)
@@ -97,12 +45,23 @@ def _unpacked(package: str, path: Path, label: str, target: Path) -> Release:
         {normal_name(str(metadata["name"]))} - {"", package} if metadata.get("name") else ()
     ):
         raise refused(f"this is {wanted}, not {package}", path)
-    version = _version(str(metadata.get("version") or "")) or _version(label)
+    version = version_in(str(metadata.get("version") or "")) or version_in(label)
     _write(target, package, version, sources)
     inside = (name.removeprefix(top) for name in names if name.startswith(top))
     files = frozenset(name for name in inside if ".dist-info/" not in name)
     requires = _requirements(metadata) | _commands(told)
-    return Release(package, version, version or label, target, files, requires, tuple(problems))
+    folder = SiteFolder(target)
+    python = folder.package(package).files
+    return Release(package, version, folder, python, version or label, files, requires,
+                   tuple(problems))  # fmt: skip
+
+
+def version_in(said: str) -> str:
+    """The version that a text is, "" where it is none."""
+    try:
+        return str(Version(said))
+    except InvalidVersion:
+        return ""
 
 
 def _read(path: Path, package: str) -> tuple[dict[str, bytes], list[str], list[Problem]]:
@@ -224,8 +183,3 @@ def _write(target: Path, package: str, version: str, sources: Mapping[str, bytes
     (told / "RECORD").write_text(recorded.getvalue(), encoding="utf-8")
     head = f"Metadata-Version: 2.1\nName: {package}\nVersion: {version or '0'}\n"
     (told / "METADATA").write_text(head, encoding="utf-8")
-
-
-def all_problems(releases: Iterable[Release]) -> list[Problem]:
-    """What was left out of releases, and of the indexes of their messages."""
-    return [p for each in releases for p in (*each.problems, *each.index.problems)]

@@ -1,0 +1,95 @@
+"""One version of a package: its modules, what they can say, and its sites."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from ...facts.problems import Problem
+from ..python.parsing import Unreadable, parse
+from .files import SourceFiles
+from .folder import SiteFolder, module_of, normal_name
+from .index import SourceIndex, open_index
+from .texts import Text, texts_in
+from .walking import files_below
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release whose Python files lie in a folder of packages; they are read when they are asked
+    for.
+
+    ``label`` is its version, or what stands for it where none is known. ``names`` are those of all
+    that an archive holds; ``requires`` has the versions allowed of each ``package; marker``.
+    """
+
+    package: str
+    version: str
+    folder: SiteFolder
+    python: Sequence[str]
+    label: str = ""
+    names: frozenset[str] = frozenset()
+    requires: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = field(default=(), compare=False)
+
+    @cached_property
+    def files(self) -> Mapping[str, str]:
+        """The files of its modules by dotted name, sorted."""
+        return dict(sorted((module_of(file), file) for file in self.python))
+
+    def read(self, module: str) -> bytes:
+        """The source of a module, empty where it cannot be read."""
+        try:
+            return self._reader.read(self.files[module])
+        except Unreadable:
+            return b""
+
+    def tree(self, module: str) -> ast.Module | None:
+        """The syntax tree of a module, None where it has none."""
+        try:
+            return parse(self.read(module))[0]
+        except Unreadable:
+            return None
+
+    def texts(self, module: str) -> Sequence[Text]:
+        """The texts of a module, read once."""
+        if module not in self._texts:
+            tree = self.tree(module)
+            self._texts[module] = texts_in(tree) if tree is not None else []
+        return self._texts[module]
+
+    @cached_property
+    def index(self) -> SourceIndex:
+        """Its sites."""
+        return open_index(self.folder.path, [self.package], cache="")
+
+    @cached_property
+    def _reader(self) -> SourceFiles:
+        return SourceFiles(self.folder)
+
+    @cached_property
+    def _texts(self) -> dict[str, Sequence[Text]]:
+        return {}
+
+
+def installed(names: Iterable[str], folders: Sequence[SiteFolder]) -> dict[str, Release]:
+    """Those of the packages that are recorded in folders, by normal name. A folder hides what
+    those after it have of the same name, as it does for Python."""
+    found: dict[str, Release] = {}
+    for name in sorted({normal_name(name) for name in names}):
+        folder = next((each for each in folders if name in each.recorded), None)
+        if folder is not None:
+            package = folder.package(name)
+            found[name] = Release(name, package.version, folder, package.files, package.version)
+    return found
+
+
+def of_sources(name: str, folder: Path) -> Release:
+    """A folder of sources taken as a release of unknown version. Raises
+    :class:`ModelMedicError` (MM486)."""
+    site = SiteFolder(folder)
+    python = [file for file in files_below(site.root) if file.endswith(".py")]
+    return Release(normal_name(name), "", site, python)
