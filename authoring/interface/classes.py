@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ...reading.packages.modules import Meant, Modules
+from ...reading.python.nodes import FUNCTIONS, FunctionNode
 from .annotations import Canon, Namer, told
 from .signatures import READ, SAME, decorators, merged, signature, word
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NO_MEMBERS = frozenset({"object", "ABC", "abc.ABC", "Generic", "typing.Generic", "Protocol",
                          "typing.Protocol", "typing_extensions.Protocol",
                          "typing_extensions.Generic", "TelemetryProvider"})  # fmt: skip
@@ -104,7 +104,7 @@ class Classes:
     def _add_members(self, made: Made, node: ast.ClassDef, name: Namer, own: str) -> None:
         methods: dict[str, list[str]] = {}
         for each in _statements(node.body):
-            if isinstance(each, _FUNCTIONS):
+            if isinstance(each, FUNCTIONS):
                 methods.setdefault(each.name, []).append(_member(each, name, self._canon, own))
                 for stored in _stored_on_self(each):
                     made.members.setdefault(stored, ":")
@@ -150,7 +150,7 @@ class Classes:
 
     def _add_call(self, made: Made, node: ast.ClassDef, name: Namer, own: str) -> None:
         written = {
-            each.name: each for each in _statements(node.body) if isinstance(each, _FUNCTIONS)
+            each.name: each for each in _statements(node.body) if isinstance(each, FUNCTIONS)
         }
         if "__init__" in written:
             made.call = signature(written["__init__"], name, self._canon, own, bound=True)
@@ -212,9 +212,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield each
 
 
-def _member(
-    node: ast.FunctionDef | ast.AsyncFunctionDef, name: Namer, canon: Canon, own: str
-) -> str:
+def _member(node: FunctionNode, name: Namer, canon: Canon, own: str) -> str:
     marks = set(decorators(node))
     if "overload" in marks:
         return "overload"
@@ -228,7 +226,7 @@ def _member(
     return f"{of_class}({signature(node, name, canon, own, bound=True)})"
 
 
-def _stored_on_self(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+def _stored_on_self(node: FunctionNode) -> Iterator[str]:
     first = node.args.args[0].arg if node.args.args else ""
     for each in ast.walk(node):
         if not isinstance(each, ast.Attribute) or not isinstance(each.ctx, ast.Store):

@@ -11,6 +11,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from ...reading.python.nodes import FunctionNode
+from ...reading.python.parsing import STARS, signature_of
 from .annotations import Canon, Namer, told
 
 # Decorators that leave the parameters, and what comes back, as they are written.
@@ -23,7 +25,6 @@ SAME = frozenset({
 # Those that keep the parameters but give something else back.
 _SAME_PARAMETERS = frozenset({"contextmanager", "asynccontextmanager", "required_args"})
 READ = frozenset({"property", "cached_property", "init_property"})
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def decorators(node: ast.AST) -> list[str]:
@@ -43,7 +44,7 @@ def signature(
     if not marks <= SAME | _SAME_PARAMETERS:
         return "?"
     skip = bound and "staticmethod" not in marks
-    words = list(_parameters(node.args, name, canon, own, skip))
+    words = list(_parameters(node, name, canon, own, skip))
     if marks & _SAME_PARAMETERS:
         return " ".join(words)
     back = told(node.returns, name, canon, own)
@@ -61,24 +62,22 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _parameters(
-    given: ast.arguments, name: Namer, canon: Canon, own: str, skip: bool
+    node: FunctionNode, name: Namer, canon: Canon, own: str, skip: bool
 ) -> Iterator[str]:
-    plain = [*given.posonlyargs, *given.args]
-    without = len(plain) - len(given.defaults)
-    for at, each in enumerate(plain):
-        if at == 0 and skip:
+    before = ""
+    for at, each in enumerate(signature_of(node)):
+        if at == 0 and skip and each.kind in ("positional", "any"):
             continue
-        yield word(each.arg, at >= without, told(each.annotation, name, canon, own))
-        if at + 1 == len(given.posonlyargs):
+        if before == "positional" != each.kind:
             yield "/"
-    if given.vararg:
-        yield f"*{given.vararg.arg}"
-    elif given.kwonlyargs:
-        yield "*"
-    for each, value in zip(given.kwonlyargs, given.kw_defaults, strict=True):
-        yield word(each.arg, value is not None, told(each.annotation, name, canon, own))
-    if given.kwarg:
-        yield f"**{given.kwarg.arg}"
+        if each.kind == "keyword" and before not in ("keyword", "*"):
+            yield "*"
+        starred = f"{each.kind}{each.name}" if each.kind in STARS else ""
+        kind = told(each.annotation, name, canon, own)
+        yield starred or word(each.name, each.default is not None, kind)
+        before = each.kind
+    if before == "positional":
+        yield "/"
 
 
 def word(name: str, optional: bool, kind: str) -> str:

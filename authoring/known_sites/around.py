@@ -8,15 +8,14 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ...reading.packages.speech import dotted_name
 from ...reading.python.guards import MAX_GUARDS
+from ...reading.python.nodes import FunctionNode, dotted
 from ...reading.python.parsing import Unreadable, parse
 
 _OWN = re.compile(r"(?:not )?self\.(\w+)(?: (?:is|is not|==|!=) (?:None|True|False))?\Z")
 MAX_VALUE = 80
 MAX_MADE = 2
 _ENDING = frozenset({"exit", "_exit", "abort", "fail"})
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Refused = tuple[str, list[str]]
 
 
@@ -56,7 +55,7 @@ class Around:
         self._going_on: set[int] = set()
         self._setters: dict[str, dict[str, list[str]]] = {}
         self._constants: dict[str, ast.expr] = {}
-        self._functions: dict[str, _Function] = {}
+        self._functions: dict[str, FunctionNode] = {}
         self._made: dict[str, dict[str, str]] = {}
         try:
             tree = parse(raw)[0]
@@ -106,7 +105,7 @@ class Around:
         """Note the statements of a block behind which nothing ends the call."""
         for at, statement in enumerate(body):
             ends = ended or any(map(_ends, body[at + 1 :]))
-            if isinstance(statement, _Function | ast.ClassDef):
+            if isinstance(statement, FunctionNode | ast.ClassDef):
                 ends = False
             elif isinstance(statement, ast.Expr) and not ends:
                 self._going_on.add(statement.lineno)
@@ -140,17 +139,17 @@ def _words(test: ast.expr) -> set[str]:
     return {each.id for each in ast.walk(test) if isinstance(each, ast.Name)}
 
 
-def _functions(body: Iterable[ast.stmt], inside: str) -> Iterator[tuple[str, _Function]]:
+def _functions(body: Iterable[ast.stmt], inside: str) -> Iterator[tuple[str, FunctionNode]]:
     """The functions by their qualified names."""
     for node in body:
         if isinstance(node, ast.ClassDef):
             yield from _functions(node.body, f"{inside}{node.name}.")
-        elif isinstance(node, _Function):
+        elif isinstance(node, FunctionNode):
             yield f"{inside}{node.name}", node
             yield from _functions(node.body, f"{inside}{node.name}.<locals>.")
 
 
-def _variables(function: _Function) -> dict[str, str]:
+def _variables(function: FunctionNode) -> dict[str, str]:
     """How a function makes its variables: those that one assignment makes, or one loop."""
     found: dict[str, str] = {}
     given = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
@@ -193,7 +192,7 @@ def _ends(statement: ast.stmt) -> bool:
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call):
         return False
-    return dotted_name(call.func).rpartition(".")[2] in _ENDING
+    return dotted(call.func).rpartition(".")[2] in _ENDING
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...reading.packages.release import Release
-from ...reading.python.parsing import Unreadable, parse
+from ...reading.python.nodes import FUNCTIONS, FunctionNode
+from ...reading.python.parsing import STARS, Unreadable, parse, signature_of
 from ..surface.ranking import is_test
 from .logic import logic_of, shown, words_of
 from .tables import Entries, entries_of
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Parameter(NamedTuple):
@@ -109,7 +108,7 @@ def is_public(name: str) -> bool:
 
 def _defined(body: Sequence[ast.stmt], inside: str, module: str, file: str) -> Iterator[Definition]:
     for statement in body:
-        if isinstance(statement, _FUNCTIONS):
+        if isinstance(statement, FUNCTIONS):
             yield from _function(statement, inside, file)
         elif isinstance(statement, ast.ClassDef):
             name = f"{inside}.{statement.name}"
@@ -133,15 +132,13 @@ def _blocks(statement: ast.If | ast.Try | ast.With) -> list[ast.stmt]:
     return statement.body
 
 
-def _function(
-    node: ast.FunctionDef | ast.AsyncFunctionDef, inside: str, file: str
-) -> Iterator[Definition]:
+def _function(node: FunctionNode, inside: str, file: str) -> Iterator[Definition]:
     name = f"{inside}.{node.name}"
     decorators = [shown(each) for each in node.decorator_list]
     tables = list(_tables_in(node.body, name, file))
     listed = {key for table in tables for key, _ in table.entries}
     yield Definition(
-        "function", name, inside, file, node.lineno, tuple(_parameters(node.args)),
+        "function", name, inside, file, node.lineno, tuple(_parameters(node)),
         shown(node.returns), logic=logic_of(node.body) + "".join(decorators),
         words=words_of(node.body) - listed,
     )  # fmt: skip
@@ -172,20 +169,11 @@ def _assigned(node: ast.Assign | ast.AnnAssign, inside: str, file: str) -> Itera
                 )
 
 
-def _parameters(given: ast.arguments) -> Iterator[Parameter]:
-    plain = [*given.posonlyargs, *given.args]
-    without = len(plain) - len(given.defaults)
-    for at, each in enumerate(plain):
-        default = shown(given.defaults[at - without]) if at >= without else None
-        kind = "positional" if at < len(given.posonlyargs) else "any"
-        if at or each.arg not in ("self", "cls"):
-            yield Parameter(each.arg, kind, default)
-    if given.vararg:
-        yield Parameter(given.vararg.arg, "*", "")
-    for each, value in zip(given.kwonlyargs, given.kw_defaults, strict=True):
-        yield Parameter(each.arg, "keyword", None if value is None else shown(value))
-    if given.kwarg:
-        yield Parameter(given.kwarg.arg, "**", "")
+def _parameters(node: FunctionNode) -> Iterator[Parameter]:
+    for at, each in enumerate(signature_of(node)):
+        if at or each.name not in ("self", "cls"):
+            given = "" if each.kind in STARS else None
+            yield Parameter(each.name, each.kind, shown(each.default) if each.default else given)
 
 
 def _imported(body: Sequence[ast.stmt], module: str) -> Iterator[tuple[str, str]]:

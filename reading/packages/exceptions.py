@@ -6,10 +6,10 @@ import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..python.nodes import dotted
 from ..python.parts import Parts, has_words, join, literal, placeholder
 from ..python.scopes import Scope
 from ..python.templates import Way, template, templates
-from .speech import dotted_name
 
 MAX_BASES = 8
 _ENDINGS = ("Error", "Exception", "Warning", "Exit", "Interrupt", "Abort", "Failure", "Fault")
@@ -85,7 +85,7 @@ class Classes:
 def class_of(node: ast.ClassDef, scope: Scope, known: Collection[str]) -> ExceptionClass | None:
     """The exception class that a definition makes, None if it does not look like one: by its name
     or a base, which may be one of those ``known``."""
-    bases = tuple(filter(None, (dotted_name(base) for base in node.bases)))
+    bases = tuple(filter(None, (dotted(base) for base in node.bases)))
     named = any(name.rstrip("_").endswith(_ENDINGS) for name in (node.name, *bases))
     if not bases or not (named or any(name in known for name in bases)):
         return None

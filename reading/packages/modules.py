@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ..python.nodes import FUNCTIONS
 from .release import Release
 
 MAX_LINKS = 12
 """Imports that are followed from a name to what it stands for."""
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Bound(NamedTuple):
@@ -46,7 +46,7 @@ class Names:
 
     def _bindings(self, body: Sequence[ast.stmt]) -> Iterator[tuple[str, Bound]]:
         for node in body:
-            if isinstance(node, _FUNCTIONS):
+            if isinstance(node, FUNCTIONS):
                 yield node.name, Bound("def", node)
             elif isinstance(node, ast.ClassDef):
                 yield node.name, Bound("class", node)

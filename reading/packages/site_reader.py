@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..python.guards import Guard, exits, guard_texts
+from ..python.nodes import FUNCTIONS, FunctionNode, dotted
 from ..python.parsing import Unreadable, parameters, parse
 from ..python.parts import Parts
 from ..python.scopes import Scope
 from ..python.templates import Way, templates
 from .exceptions import ExceptionClass, Thrown, class_of
-from .speech import Said, checked, dotted_name, message_of, said_by
+from .speech import Said, checked, message_of, said_by
 
 _WORDS = (b"raise", b"assert", b"warn", b"log", b"exit", b"print", b"echo", b"error", b"_check",
           b"Error", b"Exception")  # fmt: skip
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 MAX_SITES = 20_000
 _SILENT: Parts = ("",)
 
@@ -97,7 +97,7 @@ class _Reader:
             here = _Place(place.function, place.parameters, place.scope, passed)
             if isinstance(statement, ast.ClassDef):
                 waiting.append(self._class(statement, place))
-            elif isinstance(statement, _FUNCTIONS):
+            elif isinstance(statement, FUNCTIONS):
                 waiting.append(self._function(statement, place))
             else:
                 place.scope.note(statement) if place.function else None
@@ -116,9 +116,7 @@ class _Reader:
             self._found.classes.append(found)
         return node.body, _Place(_qualified(place, node.name), (), scope)
 
-    def _function(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef, place: _Place
-    ) -> tuple[Sequence[ast.stmt], _Place]:
+    def _function(self, node: FunctionNode, place: _Place) -> tuple[Sequence[ast.stmt], _Place]:
         scope = Scope(place.scope)
         names = parameters(node)
         for name in names:
@@ -173,7 +171,7 @@ _MESSAGES = frozenset({"message", "msg", "detail", "reason", "error", "error_msg
 
 
 def _class_name(node: ast.expr) -> str:
-    name = dotted_name(node)
+    name = dotted(node)
     return name if name.rpartition(".")[2].lstrip("_")[:1].isupper() else ""
 
 

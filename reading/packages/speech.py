@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
+from ..python.nodes import dotted, keyword
 from ..python.parts import Parts, has_words, join, literal, placeholder
 from ..python.scopes import Scope
 from ..python.templates import Way, name_of, percent, templates
@@ -48,19 +49,19 @@ def said_by(call: ast.Call, scope: Scope) -> Said | None:
 
 
 def _ending(call: ast.Call, name: str, scope: Scope) -> Said | None:
-    dotted = dotted_name(call.func)
-    if dotted in _WARNS:
-        category = call.args[1] if len(call.args) > 1 else _keyword(call, "category")
-        shown = dotted_name(category) if category is not None else "UserWarning"
+    path = dotted(call.func)
+    if path in _WARNS:
+        category = call.args[1] if len(call.args) > 1 else keyword(call, "category")
+        shown = dotted(category) if category is not None else "UserWarning"
         return Said("warn", "WARNING", shown, templates(call.args[0], Way(scope)))
-    if dotted in _EXITS:
+    if path in _EXITS:
         texts = [each for each in templates(call.args[0], Way(scope)) if has_words(each)]
         return Said("exit", "", "SystemExit", texts) if texts else None
-    if name == "error" and "parser" in dotted.lower():
+    if name == "error" and "parser" in path.lower():
         return Said("exit", "", "SystemExit", templates(call.args[0], Way(scope)))
     if name in _CHECKS and len(call.args) == 2:
         return Said("raise", "", _CHECKS[name], templates(call.args[1], Way(scope)))
-    if (dotted == "print" and _to_stderr(call, "file")) or (
+    if (path == "print" and _to_stderr(call, "file")) or (
         name in ("echo", "secho") and _to_stderr(call, "err")
     ):
         return Said("print", "", "", _spaced(call.args, scope))
@@ -82,17 +83,6 @@ def message_of(arguments: list[ast.expr], scope: Scope) -> list[Parts]:
     choices = [templates(each, Way(scope)) for each in arguments[:6]]
     best = max(choices, key=lambda some: sum(len(text) for text in some[0][::2]))
     return [join(placeholder(""), each, placeholder("")) for each in best]
-
-
-def dotted_name(node: ast.expr) -> str:
-    """``a.b.C`` for names and attributes, "" for anything else."""
-    names: list[str] = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return ""
-    return ".".join([node.id, *reversed(names)])
 
 
 def _called(function: ast.expr) -> tuple[str, ast.expr | None]:
@@ -125,12 +115,8 @@ def _spaced(arguments: list[ast.expr], scope: Scope) -> list[Parts]:
     return [join(*spaced[1:])]
 
 
-def _to_stderr(call: ast.Call, keyword: str) -> bool:
-    value = _keyword(call, keyword)
+def _to_stderr(call: ast.Call, name: str) -> bool:
+    value = keyword(call, name)
     if isinstance(value, ast.Constant):
         return value.value is True
-    return value is not None and dotted_name(value).endswith("stderr")
-
-
-def _keyword(call: ast.Call, name: str) -> ast.expr | None:
-    return next((each.value for each in call.keywords if each.arg == name), None)
+    return value is not None and dotted(value).endswith("stderr")

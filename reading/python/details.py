@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .docstrings import MAX_DOC, described
-from .parsing import parameters, parse
+from .nodes import FUNCTIONS, FunctionNode
+from .parsing import STARS, parameters, parse, signature_of
 
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+_DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 MAX_STATEMENT = 300
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Definition = FunctionNode | ast.ClassDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Details:
     around: tuple[Definition, ...] = field(default=())
 
     @property
-    def function(self) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    def function(self) -> FunctionNode | None:
         """The innermost function."""
-        return next((d for d in reversed(self.around) if isinstance(d, _FUNCTIONS)), None)
+        return next((d for d in reversed(self.around) if isinstance(d, FUNCTIONS)), None)
 
     @property
     def owner(self) -> ast.ClassDef | None:
@@ -41,7 +41,7 @@ class Details:
         """The name of the function as Python qualifies it, "" at module level."""
         name = ""
         for before, here in zip((None, *self.around), self.around, strict=False):
-            inside = ".<locals>." if isinstance(before, _FUNCTIONS) else "."
+            inside = ".<locals>." if isinstance(before, FUNCTIONS) else "."
             name = f"{name}{inside}{here.name}" if name else here.name
         return name
 
@@ -86,7 +86,7 @@ class Details:
                 return inner
         return self._of_argument(function, path[0])
 
-    def _of_argument(self, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> str:
+    def _of_argument(self, function: FunctionNode, name: str) -> str:
         found = described(ast.get_docstring(function, clean=False) or "").get(name, "")
         if not found and self.owner is not None and function.name in ("__init__", "__post_init__"):
             found = _of_class(self.owner, name, self.lines)
@@ -101,7 +101,7 @@ class Details:
         classes = [self.owner] if self.owner is not None else []
         classes += [node for node in self.tree.body if isinstance(node, ast.ClassDef)]
         bodies = [*(node.body for node in classes), self.tree.body]
-        for other in (node for body in bodies for node in body if isinstance(node, _FUNCTIONS)):
+        for other in (node for body in bodies for node in body if isinstance(node, FUNCTIONS)):
             if other is not function and path[0] in parameters(other):
                 found = described(ast.get_docstring(other, clean=False) or "").get(path[0], "")
                 if found:
@@ -174,10 +174,9 @@ def _first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(mark.lineno for mark in marks)])
 
 
-def _annotation(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> str:
-    given = function.args
-    for each in (*given.posonlyargs, *given.args, *given.kwonlyargs):
-        if each.arg == name and each.annotation is not None:
+def _annotation(function: FunctionNode, name: str) -> str:
+    for each in signature_of(function):
+        if each.name == name and each.annotation is not None and each.kind not in STARS:
             try:
                 return ast.unparse(each.annotation).replace("'", "")
             except (ValueError, RecursionError):

@@ -6,6 +6,10 @@ import ast
 import io
 import tokenize
 import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .nodes import FunctionNode
 
 
 class Unreadable(Exception):
@@ -29,9 +33,37 @@ def parse(raw: bytes) -> tuple[ast.Module, str]:
         raise Unreadable("nested too deep") from None
 
 
-def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...]:
-    """The names of the parameters, without the receiver of a method."""
+class Parameter(NamedTuple):
+    """A parameter as it is written. ``kind``: ``positional``, ``any``, ``keyword``, ``*`` or
+    ``**``."""
+
+    name: str
+    kind: str
+    annotation: ast.expr | None = None
+    default: ast.expr | None = None
+
+
+STARS = ("*", "**")
+
+
+def signature_of(node: FunctionNode) -> Iterator[Parameter]:
+    """The parameters of a function in their order."""
     given = node.args
-    names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
-    names += [each.arg for each in (given.vararg, given.kwarg) if each is not None]
+    plain = [*given.posonlyargs, *given.args]
+    defaults = [None] * (len(plain) - len(given.defaults)) + given.defaults
+    for at, (each, value) in enumerate(zip(plain, defaults, strict=True)):
+        kind = "positional" if at < len(given.posonlyargs) else "any"
+        yield Parameter(each.arg, kind, each.annotation, value)
+    if given.vararg:
+        yield Parameter(given.vararg.arg, "*", given.vararg.annotation)
+    for each, value in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+        yield Parameter(each.arg, "keyword", each.annotation, value)
+    if given.kwarg:
+        yield Parameter(given.kwarg.arg, "**", given.kwarg.annotation)
+
+
+def parameters(node: FunctionNode) -> tuple[str, ...]:
+    """The names of the parameters, without the receiver of a method."""
+    found = sorted(signature_of(node), key=lambda each: each.kind in STARS)
+    names = [each.name for each in found]
     return tuple(names[1:] if names[:1] in (["self"], ["cls"]) else names)
