@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...reading.python.guards import MAX_GUARDS
 from ...reading.python.nodes import FunctionNode, dotted
-from ...reading.python.parsing import Unreadable, parse
+from ...reading.python.parsing import Unreadable, blocks, parse
 
 _OWN = re.compile(r"(?:not )?self\.(\w+)(?: (?:is|is not|==|!=) (?:None|True|False))?\Z")
 MAX_VALUE = 80
@@ -109,7 +109,7 @@ class Around:
                 ends = False
             elif isinstance(statement, ast.Expr) and not ends:
                 self._going_on.add(statement.lineno)
-            for block in _blocks(statement):
+            for block in blocks(statement):
                 self._follow(block, ends)
 
 
@@ -193,13 +193,6 @@ def _ends(statement: ast.stmt) -> bool:
     if not isinstance(call, ast.Call):
         return False
     return dotted(call.func).rpartition(".")[2] in _ENDING
-
-
-def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for field in ("body", "orelse", "finalbody"):
-        yield getattr(statement, field, [])
-    for each in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-        yield each.body
 
 
 def _setters(node: ast.ClassDef) -> dict[str, list[str]]:

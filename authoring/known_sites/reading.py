@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ...probes.messages.shingles import LEAST, RUN, number_of, runs, words_of
 from ...reading.packages.building import sites_of_file
 from ...reading.packages.sites import Site
+from ...reading.packages.walking import files_below
 from ...reading.python.parsing import Unreadable
 from .around import Around, chained
 
@@ -49,13 +50,15 @@ def templates_of(
     """The templates of the files in ``folder/top``, in the order of their paths; ``around``: with
     what stands around them."""
     root = folder / top if language != "c" else folder
-    for path in sorted(root.rglob("*.c" if language == "c" else "*.py")):
+    ending = ".c" if language == "c" else ".py"
+    found = (name for name in files_below(root, lambda each: each not in _SKIPPED)
+             if name.endswith(ending))  # fmt: skip
+    for name in sorted(found, key=lambda each: each.split("/")):
+        path = root / name
         relative = path.relative_to(folder).as_posix()
         if only not in relative or (without and without in relative):
             continue
-        if _SKIPPED.intersection(path.relative_to(root).parts[:-1]) or path.name.startswith(
-            "test_"
-        ):
+        if path.name.startswith("test_"):
             continue
         if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
             continue

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from ...engine.diagnosis.diagnoser import Diagnoser
 from ...probes.messages.probe import read_messages
-from ...reading.packages.folder import SiteFolder
 from ...reading.packages.index import SourceIndex
 from ...reading.packages.sites import Site
+from ...reading.packages.texts import with_holes
 from ...reading.python.parts import has_words
 from .arrival import alone, as_it_arrives, filled, of_command, said, speaks_only
 from .spelling import Spellings
@@ -33,7 +33,7 @@ class Answers:
     def __init__(self, doctor: Diagnoser, index: SourceIndex) -> None:
         self._doctor = doctor
         self._index = index
-        self._spellings = Spellings(SiteFolder(index.folder.path))
+        self._spellings = Spellings(index.read)
 
     def answer(self, site: Site) -> Answer:
         """The answer to the message of a site as it arrives."""
@@ -87,8 +87,7 @@ class Answers:
 
 def plain_template(site: Site) -> str:
     """The template with ``{}`` for whatever is filled in, on one line."""
-    shown = "".join("{}" if at % 2 else part for at, part in enumerate(site.parts))
-    return " ".join(shown.split())
+    return " ".join(with_holes(site.parts).split())
 
 
 def _looked_up(site: Site) -> str | None:

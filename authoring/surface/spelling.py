@@ -8,21 +8,17 @@ arguments of an exception, which a command shows below its message.
 from __future__ import annotations
 
 import ast
-import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from ...facts.regular_files import read_regular
-from ...reading.packages.folder import SiteFolder
 from ...reading.packages.sites import Site
-from ...reading.python.parsing import Unreadable, parse
+from ...reading.python.parsing import Unreadable, blocks, parse
 from ...reading.python.parts import Parts
 from ...reading.python.scopes import Scope
 from ...reading.python.templates import Way, templates
 
-MAX_BYTES = 2_000_000
 LINES_ABOVE = 15
 """Messages are often put together in a variable first."""
 _NUMBER = re.compile(r"[-+ ,_#0-9.]*[bdoxXeEfFgG%]|[,_]|[-+ ]?\.?\d+")
@@ -36,11 +32,12 @@ class Spelling(NamedTuple):
 
 
 class Spellings:
-    """Looks placeholders up in the files of a folder of packages; keeps the last file read."""
+    """Looks placeholders up in files, which ``read`` gives; keeps the last one."""
 
-    def __init__(self, folder: SiteFolder) -> None:
-        self._root = folder.root
+    def __init__(self, read: Callable[[str], bytes]) -> None:
+        self._read = read
         self._file = ""
+        self._raw = b""
         self._lines: list[str] = []
 
     def of(self, site: Site, name: str) -> Spelling:
@@ -77,35 +74,29 @@ class Spellings:
     @cached_property
     def _tree(self) -> ast.Module:
         try:
-            return parse("\n".join(self._lines).encode())[0]
+            return parse(self._raw)[0]
         except Unreadable:
             return ast.Module([], [])
 
     def _open(self, file: str) -> None:
         if file != self._file:
-            self._file, self._lines = file, self._read(file)
+            self._file = file
+            try:
+                self._raw = self._read(file)
+            except Unreadable:
+                self._raw = b""
+            self._lines = self._raw.decode("utf-8", "replace").splitlines()
             self.__dict__.pop("_tree", None)
-
-    def _read(self, file: str) -> list[str]:
-        path = os.path.join(self._root, *file.split("/"))
-        try:
-            return read_regular(path, MAX_BYTES).decode("utf-8", "replace").splitlines()
-        except (OSError, ValueError):
-            return []
 
 
 def _block(tree: ast.Module, line: int) -> tuple[Sequence[ast.stmt], int]:
     """The statements around the one that begins at a line, and its number among them."""
-    waiting: list[ast.AST] = [tree]
-    for node in waiting:
-        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            inner = getattr(node, name, None)
-            if not isinstance(inner, list):
-                continue
-            starts = [each.lineno for each in inner if isinstance(each, ast.stmt)]
-            if line in starts and len(starts) == len(inner):
-                return inner, starts.index(line)
-            waiting += inner
+    waiting = [tree.body]
+    for body in waiting:
+        starts = [each.lineno for each in body]
+        if line in starts:
+            return body, starts.index(line)
+        waiting += [inner for each in body for inner in blocks(each)]
     return (), 0
 
 

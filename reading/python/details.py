@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from .docstrings import MAX_DOC, described
 from .nodes import FUNCTIONS, FunctionNode
-from .parsing import STARS, parameters, parse, signature_of
+from .parsing import STARS, blocks, parameters, parse, signature_of
 
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
@@ -143,16 +143,7 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         node = waiting.pop()
         yield node
         if not isinstance(node, _DEFINITIONS):
-            waiting += [each for block in _blocks(node) for each in reversed(block)]
-
-
-def _blocks(node: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(node, name, None)
-        if isinstance(block, list):
-            yield block
-    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield part.body
+            waiting += [each for block in blocks(node) for each in reversed(block)]
 
 
 def _innermost(tree: ast.Module, line: int) -> ast.stmt | None:
@@ -165,7 +156,7 @@ def _innermost(tree: ast.Module, line: int) -> ast.stmt | None:
         if inside is None:
             break
         found = inside
-        body = [each for block in _blocks(inside) for each in block]
+        body = [each for block in blocks(inside) for each in block]
     return found
 
 

@@ -33,6 +33,16 @@ def parse(raw: bytes) -> tuple[ast.Module, str]:
         raise Unreadable("nested too deep") from None
 
 
+def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The blocks of statements in a statement or module."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list):
+            yield block
+    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield part.body
+
+
 class Parameter(NamedTuple):
     """A parameter as it is written. ``kind``: ``positional``, ``any``, ``keyword``, ``*`` or
     ``**``."""
