@@ -29,7 +29,7 @@ _ADVICE = {
 class Strict(BaseModel):
     """Base of all declarations: no unknown keys, no silent conversion, frozen."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 def check(document: Document, model: type[Model], code: str) -> tuple[Model | None, list[Problem]]:

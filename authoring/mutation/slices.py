@@ -37,7 +37,7 @@ class Slices:
             name = origin(rule)
             self._of_entry.setdefault(rule.entry, []).append(rule)
             self._rules.setdefault(name, []).append(rule)
-            self._derives.setdefault(name, set()).update(derived(rule))
+            self._derives.setdefault(name, set()).update(derived(rule.conclusions))
             for literal in rule.literals:
                 for predicate in inputs(literal, built.forms.patterns):
                     self._users.setdefault(predicate, []).append(name)
@@ -93,7 +93,7 @@ class Slices:
     def _above(self, fault: Fault, reach: CaseReach) -> Iterator[str]:
         """The rules that use what these derive, and so on, as far as the facts can reach them."""
         changed = (*self.original(fault.item.id), *fault.rules)
-        queue = dict.fromkeys(p for rule in changed for p in derived(rule))
+        queue = dict.fromkeys(p for rule in changed for p in derived(rule.conclusions))
         seen: set[str] = set()
         pending = list(queue)
         for predicate in pending:  # grows while it is walked

@@ -35,8 +35,11 @@ are not to recognise. Of a row: the owners that it speaks for, the classes that 
 whether its words are those of many."""
 
 
-def beginnings_of(items: Iterable[Item], owners: Mapping[str, Owner]) -> dict[str, list[list[Any]]]:
-    """The beginnings of all samples of rows that recognise a text."""
+def beginnings_of(
+    items: Iterable[Item], owners: Mapping[str, Owner], below: Beginnings | None = None
+) -> dict[str, list[list[Any]]]:
+    """The beginnings of all samples of rows that recognise a text; with those ``below`` that have
+    the same key."""
     from .row_match import speaks_for  # looking a text up needs no models of entries
 
     known: dict[tuple[str, ...], dict[str, list[Any]]] = {}
@@ -51,6 +54,10 @@ def beginnings_of(items: Iterable[Item], owners: Mapping[str, Owner]) -> dict[st
                 known.setdefault(words, {})[item.id] = said
             for words in _all_words(row.near_misses):
                 known.setdefault(words, {})
+    for key in {_key(words) for words in known} if below else ():
+        for words, rows in (below or {}).get(key, ()):
+            before = {row[0]: row for row in rows}
+            known[tuple(words)] = before | known.get(tuple(words), {})
     found: dict[str, list[list[Any]]] = {}
     for words, rows in sorted(known.items()):
         found.setdefault(_key(words), []).append([list(words), list(rows.values())])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...facts import ModelMedicError, Problem, Vocabulary
@@ -108,7 +108,7 @@ def _build(
         program,
         said,
         summaries,
-        _causes(summaries),
+        causes_of(summaries),
         tuple(uses),
         validity_of(uses, today),
         max((str(each["verified"]) for each in said["issues"].values()), default=""),
@@ -116,17 +116,20 @@ def _build(
     return Built(
         compiled,
         source,
-        tuple(
-            p._replace(message=shortened(p.message))
-            for p in without_follow_ups(forms.problems, source.lost)
-        ),
+        told(forms.problems, source),
         forms,
         rules,
         tuple(documents),
     )
 
 
-def _causes(summaries: Mapping[str, Summary]) -> dict[str, list[str]]:
+def told(problems: Iterable[Problem], source: KnowledgeSource) -> tuple[Problem, ...]:
+    """The problems of a source without what follows from others."""
+    left = without_follow_ups(problems, source.lost)
+    return tuple([p._replace(message=shortened(p.message)) for p in left])
+
+
+def causes_of(summaries: Mapping[str, Summary]) -> dict[str, list[str]]:
     """For each diagnosis, those that explain it."""
     found: dict[str, list[str]] = {}
     for name, each in sorted(summaries.items()):

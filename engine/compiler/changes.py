@@ -25,7 +25,7 @@ class Effect(NamedTuple):
     path: Path
 
 
-def effects(item: Item, below: Mapping[str, Item]) -> Iterator[Effect]:
+def effects(item: Item, below: Mapping[str, Any]) -> Iterator[Effect]:
     """What an entry does to entries below. What it replaces did the same before: that is none."""
     entry = item.entry
     old = below.get(entry.replaces)

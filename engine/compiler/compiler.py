@@ -35,14 +35,22 @@ def compile_knowledge(
 ) -> tuple[Program, tuple[Rule, ...]]:
     """The program, and its rules as they came from their entries. Entries with problems are left
     out; the problems are added to those of ``forms``. Raises :class:`.OutOfTime`."""
-    diagnoses = {item.id for item in source.of("diagnosis")}
+    rules = compile_rules(source, forms, {item.id for item in source.of("diagnosis")}, work)
+    items = {item.id: item for item in source.items}
+    program = link(rules, forms.patterns, forms.problems, lambda entry: items[entry].where())
+    return program, tuple(rules)
+
+
+def compile_rules(
+    source: KnowledgeSource, forms: Forms, diagnoses: Collection[str], work: Work
+) -> list[Rule]:
+    """The rules of all entries, not yet linked. ``diagnoses`` are the ids of the catalogue. Raises
+    :class:`.OutOfTime`."""
     rules: list[Rule] = []
     for item in source.items:
         check_time(work, _UNITS)
         rules += compile_entry(item, forms, diagnoses)
-    items = {item.id: item for item in source.items}
-    program = link(rules, forms.patterns, forms.problems, lambda entry: items[entry].where())
-    return program, tuple(rules)
+    return rules
 
 
 def compile_entry(item: Item, forms: Forms, diagnoses: Collection[str]) -> list[Rule]:

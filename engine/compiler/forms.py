@@ -27,17 +27,21 @@ Clause = tuple[str, Alternatives, tuple[Conclusion, ...], Sequence[str]]
 @dataclass
 class Forms:
     """Turns the entries of a source into rules over common ``patterns``. Problems are collected;
-    ``places`` says where each literal of a rule stands in its entry."""
+    ``places`` says where each literal of a rule stands in its entry; ``subjects`` whether each
+    classification has one, ``observed`` the kind of fact that it classifies."""
 
     vocabulary: Vocabulary
     source: KnowledgeSource
     patterns: SharedPatterns = field(default_factory=SharedPatterns)
     problems: list[Problem] = field(default_factory=list)
     places: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+    subjects: dict[str, bool] = field(default_factory=dict)
+    observed: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.subjects = {i.id: bool(i.entry.subject) for i in self.source.of("classification")}
-        self.observed = {i.id: i.entry.observe.fact for i in self.source.of("classification")}
+        for item in self.source.of("classification"):
+            self.subjects[item.id] = bool(item.entry.subject)
+            self.observed[item.id] = item.entry.observe.fact
         self.exclusions = exclusions(self.source.items, self.vocabulary.owners)
 
     def rules(self, item: Item) -> list[Rule]:
@@ -61,7 +65,7 @@ class Forms:
                     alternatives = tightening.product([alternatives, more], ())
             rule = Rule(name, item.id, item.form, (), (), conclusions, (), 0)
             rules += self._expanded(rule, alternatives, templates, messages)
-        return spoken(item, rules, self.source)
+        return spoken(rules, self.source.silenced)
 
     def _expanded(
         self, rule: Rule, alternatives: Alternatives, templates: Templates, messages: Sequence[str]

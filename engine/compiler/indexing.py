@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...facts import Value
 from ...facts.required_text import required_text, required_texts
 from ..inference.operators import identity
-from ..inference.program import Pattern, Rule, Test
+from ..inference.program import Conclusion, Pattern, Rule, Test
 from ..inference.rule_index import AlphaTable, NetworkIndex, Signal, by_piece, goal
 from .store.compiled import lookups, waiting_rules
 
 
-def waits_of(rules: Sequence[Rule]) -> list[tuple[Signal, ...]]:
+def waits_of(
+    rules: Sequence[Rule], others: Mapping[Signal, int] | None = None
+) -> list[tuple[Signal, ...]]:
     """For each rule the signals of its positive literals, rare ones first: a fact that many rules
-    mention then wakes few of them."""
-    uses: Counter[Signal] = Counter((x.mode, x.pattern) for r in rules for x in r.literals)
+    mention then wakes few of them. ``others`` counts the literals of further rules."""
+    uses = Counter(others or {})
+    uses.update((x.mode, x.pattern) for r in rules for x in r.literals)
     found: list[tuple[Signal, ...]] = []
     for rule in rules:
         positive = (x for x in rule.literals if x.mode in ("match", "refuted"))
@@ -27,23 +30,27 @@ def waits_of(rules: Sequence[Rule]) -> list[tuple[Signal, ...]]:
 
 def index_rules(patterns: Sequence[Pattern], rules: Sequence[Rule]) -> NetworkIndex:
     """The index of a rule set (whose rules have their ``waits``)."""
-    concluding: dict[str, list[int]] = {}
-    for number, rule in enumerate(rules):
-        for conclusion in rule.conclusions:
-            key = goal(conclusion.kind, dict(conclusion.values))
-            concluding.setdefault(key, []).append(number)
     modes = {(x.mode, x.pattern) for rule in rules for x in rule.literals}
-    first_watch, uses = lookups(waiting_rules(rules))
+    first_watch, uses = lookups(waiting_rules(rule.waits for rule in rules))
     return NetworkIndex(
         first_watch,
         [number for number, rule in enumerate(rules) if not rule.waits],
-        _alpha(patterns),
+        alpha(patterns),
         frozenset(p for mode, p in modes if mode == "unless_possible"),
         frozenset(p for mode, p in modes if mode == "refuted"),
-        concluding,
+        concluding(rule.conclusions for rule in rules),
         uses,
         frozenset(conclusion.kind for rule in rules for conclusion in rule.conclusions),
     )
+
+
+def concluding(conclusions: Iterable[Sequence[Conclusion]]) -> dict[str, list[int]]:
+    """The numbers of the rules with these conclusions, by what they conclude."""
+    found: dict[str, list[int]] = {}
+    for number, each in enumerate(conclusions):
+        for kind, values, _ in each:
+            found.setdefault(goal(kind, dict(values)), []).append(number)
+    return found
 
 
 _Table = tuple[
@@ -51,10 +58,11 @@ _Table = tuple[
 ]
 
 
-def _alpha(patterns: Sequence[Pattern]) -> dict[str, AlphaTable]:
-    """Patterns by kind and by one test, so that cost follows matches, not rules."""
+def alpha(patterns: Sequence[Pattern], first: int = 0) -> dict[str, AlphaTable]:
+    """Patterns, numbered from ``first``, by kind and by one test, so that cost follows matches, not
+    rules."""
     tables: dict[str, _Table] = {}
-    for number, pattern in enumerate(patterns):
+    for number, pattern in enumerate(patterns, first):
         general, by_value, by_text = tables.setdefault(pattern.kind, ([], {}, {}))
         if test := _choice(pattern):
             values = test.operand if test.op == "in" else [test.operand]
@@ -72,6 +80,21 @@ def _alpha(patterns: Sequence[Pattern]) -> dict[str, AlphaTable]:
         pieces = {attribute: by_piece(pairs) for attribute, pairs in by_text.items()}
         indexed[kind] = AlphaTable(general, by_value, pieces)
     return indexed
+
+
+def merged(below: AlphaTable, more: AlphaTable) -> AlphaTable:
+    """An index with that of patterns of higher numbers."""
+    by_value = {name: {**numbers} for name, numbers in below.by_value.items()}
+    for name, found in more.by_value.items():
+        known = by_value.setdefault(name, {})
+        for value, numbers in found.items():
+            known[value] = [*known.get(value, ()), *numbers]
+    by_text = {name: {**pairs} for name, pairs in below.by_text.items()}
+    for name, texts in more.by_text.items():
+        pieces = by_text.setdefault(name, {})
+        for piece, pairs in texts.items():
+            pieces[piece] = [*pieces.get(piece, ()), *pairs]
+    return AlphaTable([*below.general, *more.general], by_value, by_text)
 
 
 def _choice(pattern: Pattern) -> Test | None:

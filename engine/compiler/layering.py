@@ -5,7 +5,8 @@ Overlays are not trusted: they change what is known and asked, and bring nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -48,24 +49,44 @@ def refuse_probes(documents: Iterable[Document]) -> None:
         raise ModelMedicError(problems)
 
 
+class Placed(NamedTuple):
+    """An entry below of which only its form and place are known."""
+
+    form: str
+    place: str
+
+    def where(self, *path: str | int) -> str:
+        """The place of its id, whatever the part."""
+        return self.place
+
+
+Known = Mapping[str, Item | Placed]
+"""Entries by id."""
+
+
 def lay_over(
-    base: KnowledgeSource, layer: KnowledgeSource, today: str, applied: Applied = "valid"
+    base: KnowledgeSource,
+    layer: KnowledgeSource,
+    today: str,
+    applied: Applied = "valid",
+    below: Known | None = None,
 ) -> dict[str, Any]:
     """Apply an overlay to ``base``; returns in plain data what it did. A change whose last day is
-    before ``today`` does not apply; ``applied`` may leave out further ones."""
+    before ``today`` does not apply; ``applied`` may leave out further ones. ``below`` are entries
+    that lie below ``base``, and that the overlay neither replaces nor tightens."""
     base.problems.extend(layer.problems)
     base.lost |= layer.lost
     base.tests.extend(layer.tests)
     base.lexicons.extend(layer.lexicons)
     use: dict[str, Any] = {"name": "", "version": "", "added": 0}
     use |= {name: [] for name in ("replaced", "changed", "tightened", "silenced", *_IDLE)}
-    known = {item.id: item for item in base.items}
+    known: Known = ChainMap({item.id: item for item in base.items}, below or {})  # type: ignore[arg-type]
     validity = _Validity(today, applied, use)
-    _add_entries(base, _changed(base, layer, known, validity), use)
+    _add_entries(base, _changed(base, layer, known, validity), known, use)
     if layer.overlay is not None:
         document, said = layer.overlay
         use |= {"name": said.name, "version": said.version}
-        known |= {item.id: item for item in base.items}
+        known = ChainMap({item.id: item for item in base.items}, known)  # type: ignore[arg-type]
         for index, silence in enumerate(said.silence):
             if silence.id not in known:
                 base.problems.append(_unknown(silence.id, known, document, ("silence", index)))
@@ -106,7 +127,7 @@ class _Validity(NamedTuple):
 
 
 def _changed(
-    base: KnowledgeSource, layer: KnowledgeSource, known: Mapping[str, Item], validity: _Validity
+    base: KnowledgeSource, layer: KnowledgeSource, known: Known, validity: _Validity
 ) -> list[Item]:
     """The entries of an overlay, with the changes of entries below that apply; each must be
     declared, with a reason and a last day."""
@@ -153,9 +174,7 @@ def _undeclared(item: Item, how: str, name: str, path: tuple[str | int, ...]) ->
     return Problem("MM229", message, item.where(*path), hint)
 
 
-def _idle_change(
-    change: Change, known: Mapping[str, Item], document: Document, index: int
-) -> Problem:
+def _idle_change(change: Change, known: Known, document: Document, index: int) -> Problem:
     if change.id not in known:
         return _unknown(change.id, known, document, ("changes", index))
     message = f"no entry of the overlay changes {change.id!r}"
@@ -163,8 +182,9 @@ def _idle_change(
     return Problem("MM229", message, where, "remove it, or write the entry that needs it")
 
 
-def _add_entries(base: KnowledgeSource, items: Iterable[Item], use: dict[str, Any]) -> None:
-    known = {item.id: item for item in base.items}
+def _add_entries(
+    base: KnowledgeSource, items: Iterable[Item], known: Known, use: dict[str, Any]
+) -> None:
     gone: set[str] = set()
     added = []
     for item in items:
@@ -186,7 +206,7 @@ def _add_entries(base: KnowledgeSource, items: Iterable[Item], use: dict[str, An
     base.items = [item for item in base.items if item.id not in gone] + added
 
 
-def _replacement_problem(item: Item, known: Mapping[str, Item]) -> Problem | None:
+def _replacement_problem(item: Item, known: Known) -> Problem | None:
     target = item.entry.replaces
     if target not in known:
         return _unknown(target, known, item.document, (*item.path, "replaces"))
@@ -200,7 +220,7 @@ def _replacement_problem(item: Item, known: Mapping[str, Item]) -> Problem | Non
     return None
 
 
-def _tightening_problems(item: Item, known: Mapping[str, Item]) -> Iterator[Problem]:
+def _tightening_problems(item: Item, known: Known) -> Iterator[Problem]:
     if item.id not in known:
         yield _unknown(item.id, known, item.document, item.path)
     elif known[item.id].form == "diagnosis":
@@ -227,21 +247,18 @@ def further_conditions(
     return found
 
 
-def spoken(item: Item, rules: list[Rule], source: KnowledgeSource) -> list[Rule]:
-    """The rules of an entry without silenced rules and conclusions."""
-    if not source.silenced:
+def spoken(rules: list[Rule], silenced: Collection[str]) -> list[Rule]:
+    """The rules without silenced rules and conclusions."""
+    if not silenced:
         return rules
-    if item.id in source.silenced:
-        return []
     heard = (
-        rule._replace(
-            conclusions=tuple(c for c in rule.conclusions if not _silenced(c, source.silenced))
-        )
+        rule._replace(conclusions=tuple([c for c in rule.conclusions if not _hushed(c, silenced)]))
         for rule in rules
+        if rule.entry not in silenced
     )
     return [rule for rule in heard if rule.conclusions]
 
 
-def _silenced(conclusion: Conclusion, silenced: set[str]) -> bool:
+def _hushed(conclusion: Conclusion, silenced: Collection[str]) -> bool:
     values = dict(conclusion.values)
     return bool(conclusion.kind == "diagnosis" and values["holds"] and values["name"] in silenced)

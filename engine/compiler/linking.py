@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ...facts import Location, Problem
-from ..inference.program import Aggregate, Literal, Pattern, Program, Rule
+from ..inference.program import Aggregate, Conclusion, Literal, Pattern, Program, Rule
 from .alternatives import SharedPatterns
 from .indexing import index_rules, waits_of
 from .stratify import Dependencies, NegationCycleError, strata
@@ -24,7 +24,7 @@ def link(
     problem at the place of an entry (``where``), and its rules are dropped."""
     ordered = sorted(rules, key=origin)
     try:
-        levels = strata([_dependencies(rule, patterns) for rule in ordered])
+        levels = strata([dependencies(rule, patterns) for rule in ordered])
     except NegationCycleError as error:
         on_cycle = set(error.cycle)
         guilty = next(rule for rule in ordered if origin(rule) in on_cycle)
@@ -80,25 +80,31 @@ def origin(rule: Rule) -> str:
     return rule.id.partition("#")[0]
 
 
-def _dependencies(rule: Rule, patterns: SharedPatterns) -> Dependencies:
+def dependencies(rule: Rule, patterns: SharedPatterns) -> Dependencies:
+    """What a rule derives and uses."""
     uses = {p for x in rule.literals if x.mode == "match" for p in inputs(x, patterns)}
     negates = {p for x in rule.literals if x.mode != "match" for p in inputs(x, patterns)}
-    return Dependencies(origin(rule), derived(rule), uses, negates)
+    return Dependencies(origin(rule), derived(rule.conclusions), uses, negates)
 
 
-def derived(rule: Rule) -> set[Predicate]:
+def derived(conclusions: Iterable[Conclusion]) -> set[Predicate]:
     """The predicates that a rule derives: by constant (or '?' for a variable), and by kind."""
     found: set[Predicate] = set()
-    for kind, values, _ in rule.conclusions:
+    for kind, values, _ in conclusions:
         constant = dict(values).get(_discriminator(kind), ())
         found |= {(kind, "?" if isinstance(constant, tuple) else repr(constant)), (kind, "*")}
     return found
 
 
 def inputs(literal: Literal, patterns: SharedPatterns) -> set[Predicate]:
-    """The predicates that a literal reads: facts with its constant and those derived with a
+    """The predicates that a literal reads."""
+    return read_by(patterns.of(literal))
+
+
+def read_by(pattern: Pattern) -> set[Predicate]:
+    """The predicates that may pass a pattern: facts with its constant and those derived with a
     variable, or all of the kind."""
-    kind, tests, _, _ = patterns.of(literal)
+    kind, tests, _, _ = pattern
     name = _discriminator(kind)
     constants = [repr(v) for n, op, v in tests if n == name and op == "eq"]
     return {(kind, constants[0]), (kind, "?")} if constants else {(kind, "*")}

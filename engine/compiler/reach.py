@@ -46,7 +46,7 @@ class CaseReach:
             grows = False
             for rule in rules:
                 reached = self.of(rule)
-                for predicate in derived(rule) if reached else ():
+                for predicate in derived(rule.conclusions) if reached else ():
                     known = self._made.get(predicate, 0)
                     if reached & ~known:
                         self._made[predicate] = known | reached

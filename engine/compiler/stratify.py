@@ -31,15 +31,19 @@ class Dependencies:
         self.negates = frozenset(negates)
 
 
-def strata(rules: Sequence[Dependencies]) -> list[int]:
-    """The stratum of each rule: 0 if it negates nothing derived.
+def strata(
+    rules: Sequence[Dependencies], below: Mapping[Predicate, int] | None = None
+) -> list[int]:
+    """The stratum of each rule: 0 if it negates nothing derived. ``below`` gives the strata of
+    predicates that other rules derive.
 
     Raises :class:`NegationCycleError` if there is no stratification.
     """
-    level: dict[Predicate, int] = {}
+    level: dict[Predicate, int] = dict(below or {})
+    highest = len(rules) + max(level.values(), default=0)
     for rule in rules:
         for predicate in rule.derives:
-            level[predicate] = 0
+            level.setdefault(predicate, 0)
     result = [0] * len(rules)
     by_input = _users(rules, level)
     pending = list(range(len(rules)))
@@ -51,7 +55,7 @@ def strata(rules: Sequence[Dependencies]) -> list[int]:
             + [level[p] + 1 for p in rule.negates if p in level],
             default=0,
         )
-        if wanted > len(rules):
+        if wanted > highest:
             raise NegationCycleError(_cycle(rules))
         if wanted > result[index]:
             result[index] = wanted

@@ -181,6 +181,3 @@ Condition = Annotated[
         custom_error_message="a condition is one of: " + ", ".join(_KEYS),
     ),
 ]
-
-for _model in (All, Any_, Not):
-    _model.model_rebuild()

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    Stored = tuple[Compiled, bytes | mmap, int]
+
 FORMAT = 17
 KEPT = 8
 """How many knowledge bases are kept; writing a new one removes the oldest."""
@@ -40,7 +42,7 @@ Look = tuple[str, int]
 one of them is missing."""
 
 
-def read(folder: Path | str, digest: str, memory: DigestMemory) -> Compiled | None:
+def read(folder: Path | str, digest: str, memory: DigestMemory) -> Stored | None:
     """The cached knowledge, or None if there is none that can be trusted."""
     path = _path(folder, digest)
     try:
@@ -53,27 +55,31 @@ def read(folder: Path | str, digest: str, memory: DigestMemory) -> Compiled | No
         return None
 
 
-def write(folder: Path | str, digest: str, compiled: Compiled) -> None:
-    """Store; a cache that cannot be written is no error."""
+def write(folder: Path | str, digest: str, body: bytes, below: str = "") -> None:
+    """Keep a stored form; a cache that cannot be written is no error. ``below`` is the digest of
+    the knowledge that this lies over, which stays."""
     from contextlib import suppress
 
     with suppress(OSError):
-        replace_file(_path(folder, digest), packed(compiled, digest))
-        _forget_old(folder)
+        replace_file(_path(folder, digest), _headed(body, digest))
+        _forget_old(folder, _path(folder, below))
 
 
 def packed(compiled: Compiled, digest: str) -> bytes:
     """The content of the file."""
+    return _headed(encode(compiled), digest)
+
+
+def _headed(body: bytes, digest: str) -> bytes:
     import json
 
-    body = encode(compiled)
     return json.dumps(_header(digest, _checksum(body))).encode() + b"\n" + body
 
 
 def unpacked(content: bytes, digest: str) -> Compiled | None:
     """The knowledge in the content of a file; None where it is not what this version writes."""
     try:
-        return _trusted(content, digest, lambda compute: compute())
+        return _trusted(content, digest, lambda compute: compute())[0]
     except _UNSOUND:
         return None
 
@@ -97,12 +103,14 @@ _UNSOUND = (OSError, ValueError, LookupError, TypeError, AttributeError, Recursi
 
 def _trusted(
     content: bytes | mmap, digest: str, known: Callable[[Callable[[], str]], str]
-) -> Compiled | None:
-    """The knowledge, if its header is right. ``known`` remembers or computes the checksum."""
+) -> Stored:
+    """The knowledge, if its header is right; else raises ValueError. ``known`` remembers or
+    computes the checksum."""
     start = content.find(b"\n") + 1
     checksum = known(lambda: _checksum(content[start:]))
-    right = loads(content[:start].decode()) == _header(digest, checksum)
-    return decode(content, start) if right else None
+    if loads(content[:start].decode()) != _header(digest, checksum):
+        raise ValueError("another header")
+    return decode(content, start), content, start
 
 
 def _checksum(body: bytes) -> str:
@@ -115,12 +123,13 @@ def _header(digest: str, checksum: str) -> dict[str, Any]:
     return {"format": FORMAT, "version": VERSION, "digest": digest, "sha256": checksum}
 
 
-def _forget_old(folder: Path | str) -> None:
+def _forget_old(folder: Path | str, needed: str) -> None:
     from pathlib import Path
 
     found = sorted(Path(folder).glob("knowledge-*.jsonl"), key=lambda p: p.stat().st_mtime)
     for path in found[:-KEPT]:
-        path.unlink(missing_ok=True)
+        if str(path) != needed:
+            path.unlink(missing_ok=True)
 
 
 def _path(folder: Path | str, digest: str) -> str:

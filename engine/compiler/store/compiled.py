@@ -75,8 +75,8 @@ def encode(compiled: Compiled) -> bytes:
     sections: dict[str, Any] = {
         "patterns": program.patterns,
         "rules": program.rules,
-        "signals": waiting_rules(program.rules),
-        "alpha": {kind: _table(table) for kind, table in index.alpha.items()},
+        "signals": waiting_rules(rule.waits for rule in program.rules),
+        "alpha": {kind: plain_table(table) for kind, table in index.alpha.items()},
         "kinds": {name: _plain_kind(kind) for name, kind in vocabulary.kinds.items()},
         "owners": {name: list(owner) for name, owner in vocabulary.owners.items()},
         "causes": compiled.causes,
@@ -92,20 +92,20 @@ def decode(content: bytes | mmap, start: int = 0) -> Compiled:
     Raises ValueError, TypeError or LookupError for content that :func:`encode` did not write.
     """
     head, sections = unpack(content, start)
-    catalogue = {name: StoredMap(sections[name], _same) for name in _CATALOGUE}
+    catalogue = {name: StoredMap(sections[name], same) for name in _CATALOGUE}
     after, until = head["validity"]
     return Compiled(
         _vocabulary(head, sections),
         Program(
             StoredList(sections["patterns"], _pattern),
             tuple(map(Aggregate._make, head["aggregates"])),
-            StoredList(sections["rules"], _rule),
+            StoredList(sections["rules"], rule_of),
             int(head["strata"]),
             _index(head, sections),
         ),
         catalogue,
         StoredMap(sections["diagnoses"], summary),
-        StoredMap(sections["causes"], _same),
+        StoredMap(sections["causes"], same),
         tuple(map(dict, head["overlays"])),
         (after, until),
         str(head["verified"]),
@@ -117,7 +117,8 @@ def summary(entry: Mapping[str, Any]) -> Summary:
     return Summary(entry["title"], entry["severity"], entry["kind"], entry["explains"])
 
 
-def _same(plain: Any) -> Any:
+def same(plain: Any) -> Any:
+    """Plain data as it is."""
     return plain
 
 
@@ -162,7 +163,8 @@ def _pattern(plain: Any) -> Pattern:
     return Pattern(kind, tuple(map(Test._make, tests)), tuple(pinned), contradictable)
 
 
-def _rule(plain: Any) -> Rule:
+def rule_of(plain: Any) -> Rule:
+    """A rule from its stored form."""
     name, entry, form, literals, guards, conclusions, variables, stratum, said, waits = plain
     return Rule(
         name,
@@ -170,12 +172,17 @@ def _rule(plain: Any) -> Rule:
         form,
         tuple([Literal(mode, n, _pairs(joins), *rest) for mode, n, joins, *rest in literals]),
         tuple(map(Guard._make, guards)),
-        tuple([Conclusion(kind, _values(values), s) for kind, values, s in conclusions]),
+        conclusions_of(conclusions),
         tuple(variables),
         stratum,
         tuple(said),
         _pairs(waits),
     )
+
+
+def conclusions_of(plain: Any) -> tuple[Conclusion, ...]:
+    """The conclusions of a rule from their stored form."""
+    return tuple([Conclusion(kind, _values(values), said) for kind, values, said in plain])
 
 
 def _pairs(plain: Any) -> tuple[tuple[Any, Any], ...]:
@@ -186,12 +193,12 @@ def _values(plain: Any) -> tuple[tuple[str, Any], ...]:
     return tuple([(name, (x[0],) if isinstance(x, list) else x) for name, x in plain])
 
 
-def waiting_rules(rules: Iterable[Rule]) -> list[dict[str, list[int]]]:
+def waiting_rules(waits: Iterable[Sequence[Signal]]) -> list[dict[str, list[int]]]:
     """For each pattern, by mode: how many rules watch this signal before all others, those rules,
     then the others that wait for it."""
     found: list[dict[str, list[int]]] = []
-    for number, rule in enumerate(rules):
-        for place, (mode, pattern) in enumerate(rule.waits):
+    for number, signals in enumerate(waits):
+        for place, (mode, pattern) in enumerate(signals):
             found += [{} for _ in range(pattern + 1 - len(found))]
             waiting = found[pattern].setdefault(mode, [0])
             if place == 0:
@@ -202,7 +209,8 @@ def waiting_rules(rules: Iterable[Rule]) -> list[dict[str, list[int]]]:
     return found
 
 
-def _table(table: AlphaTable) -> list[Any]:
+def plain_table(table: AlphaTable) -> list[Any]:
+    """The stored form of an index of patterns."""
     by_value = [
         [attribute, [[value, numbers] for (_, value), numbers in values.items()]]
         for attribute, values in table.by_value.items()
@@ -236,14 +244,14 @@ def lookups(
 
 
 def _index(head: Mapping[str, Any], sections: Mapping[str, StoredSection]) -> NetworkIndex:
-    first_watch, uses = lookups(StoredList(sections["signals"], _same))
+    first_watch, uses = lookups(StoredList(sections["signals"], same))
     return NetworkIndex(
         first_watch,
         head["always_ready"],
         StoredMap(sections["alpha"], _alpha),
         frozenset(head["blocking"]),
         frozenset(head["refutable"]),
-        StoredMap(sections["concluding"], _same),
+        StoredMap(sections["concluding"], same),
         uses,
         frozenset(head["concluded"]),
     )

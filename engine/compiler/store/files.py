@@ -65,6 +65,12 @@ def digest_of_layers(digests: Sequence[str]) -> str:
     return digest_of((f"{n:04}", digest.encode()) for n, digest in enumerate(digests))
 
 
+def knowledge_key(digests: Sequence[str], applied: str) -> str:
+    """The name of compiled knowledge in the cache: by its layers, and which changes apply."""
+    digest = digest_of_layers(digests)
+    return digest if applied == "valid" else digest_of([(applied, digest.encode())])
+
+
 def read_folder(folder: Path | str, *, tests: bool = True) -> list[tuple[str, str]]:
     """(name, text) of every YAML file below the folder, sorted by name; names start with the
     folder's own name. ``tests=False`` leaves test files out.

@@ -9,7 +9,14 @@ from ....facts import Value, Vocabulary
 from ....facts.records import NamedTuple
 from ...inference.program import Program
 from .compiled import VERSION, Compiled, Summary
-from .files import Layer, digest_of, digest_of_layers, files_in, overlay_layer, vocabulary_in
+from .files import (
+    Layer,
+    digest_of_layers,
+    files_in,
+    knowledge_key,
+    overlay_layer,
+    vocabulary_in,
+)
 
 __all__ = ["VERSION", "KnowledgeBase", "Summary", "content_digest"]
 
@@ -67,26 +74,19 @@ class KnowledgeBase(NamedTuple):
         (MM319) if ``time_is_up``, which is asked now and then, says so before it is compiled.
         """
         layers = _layers(overlays, shipped)
-        if cache is not None and (loaded := _cached(cache, layers, overlays, today, applied)):
-            if not overlays:
-                return loaded
-            return loaded._replace(unchanged=_unchanged(loaded, overlays, cache, shipped, today))
-        from ....facts.uncollected import uncollected
-        from ...inference.derivation import Work
-        from ..build import build_or_raise
+        loaded = _cached(cache, layers, overlays, today, applied) if cache is not None else None
+        if loaded is None:
+            from ...inference.derivation import Work
+            from .stack import Stack
 
-        lowest, *others = (layer.texts() for layer in layers)
-        work = Work(time_is_up)
-        with uncollected():
-            compiled = build_or_raise(*lowest, others, today=today, applied=applied, work=work)
-        digests = [layer.digest() for layer in layers]
-        digest = digest_of_layers(digests)
-        if cache is not None:
-            from . import cache as store
-
-            store.write(cache, _key(digest, applied), compiled)
-        base = KnowledgeBase.of(compiled, digest, _overlay_provenance(overlays, digests))
-        return base._replace(unchanged=_unchanged(base, overlays, cache, shipped, today))
+            folder = os.fspath(cache) if cache is not None else ""
+            stack = Stack(layers, today, applied, Work(time_is_up), folder)
+            compiled, digests = stack.compiled()
+            marks = _overlay_provenance(overlays, digests)
+            loaded = KnowledgeBase.of(compiled, digest_of_layers(digests), marks)
+        if not overlays:
+            return loaded
+        return loaded._replace(unchanged=_unchanged(loaded, overlays, cache, shipped, today))
 
     @staticmethod
     def of(
@@ -168,11 +168,6 @@ def _unchanged(
     )
 
 
-def _key(digest: str, applied: Applied) -> str:
-    """The name of compiled knowledge in the cache."""
-    return digest if applied == "valid" else digest_of([(applied, digest.encode())])
-
-
 def _overlay_provenance(
     overlays: Sequence[Path | str], digests: Sequence[str]
 ) -> list[Mapping[str, str]]:
@@ -197,9 +192,9 @@ def _cached(
     for layer in layers:  # which is read only if it has changed
         key = os.path.abspath(layer.files[0][1]) if layer.files else ""
         digests.append(memory.digest(key, store.look_at(layer.files), layer.digest))
-    digest = digest_of_layers(digests)
-    compiled = store.read(folder, _key(digest, applied), memory)
-    if compiled is None:
+    found = store.read(folder, knowledge_key(digests, applied), memory)
+    if found is None:
         return None
-    base = KnowledgeBase.of(compiled, digest, _overlay_provenance(overlays, digests))
+    marks = _overlay_provenance(overlays, digests)
+    base = KnowledgeBase.of(found[0], digest_of_layers(digests), marks)
     return base if base.is_of(today) else None

@@ -9,6 +9,7 @@ line holds the number of names and the sizes of the buckets, the first of a buck
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import accumulate
 from mmap import mmap
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     T = TypeVar("T")
-    Items = Sequence[Any] | Mapping[str, Any]
+    Items = Sequence[Any] | Mapping[str, Any] | bytes
 else:
     T = object
 _BUCKET, _WIDTH = 16, 8
@@ -33,6 +34,10 @@ class StoredSection:
         self._content = content
         self._start = start
         self._end = start + size
+
+    def whole(self) -> bytes:
+        """As it is stored."""
+        return self._content[self._start : self._end]
 
     @cached_property
     def head(self) -> tuple[Any, int]:
@@ -55,6 +60,15 @@ class StoredSection:
         at += self._start + 1
         return self._start + int(self._content[at : at + _WIDTH], 16)
 
+    def rest(self) -> list[bytes]:
+        """The lines after the first."""
+        start = self._start + self.digits + 3  # quotes, line end
+        return self._content[start : self._end].split(b"\n")
+
+    def stored(self, start: int, end: int) -> bytes:
+        """A line as it is stored."""
+        return self._content[start : end - 1]
+
     def line(self, start: int, end: int) -> Any:
         """The plain data of a line."""
         return _plain(self._content[start : end - 1])
@@ -73,6 +87,10 @@ class StoredList(Sequence[T]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def lines(self) -> list[bytes]:
+        """All items in their stored form."""
+        return self._section.rest() if self._items else []
 
     def __getitem__(self, number: Any) -> Any:
         item = self._items[number]
@@ -121,6 +139,16 @@ class StoredMap(Mapping[str, T]):
             item = self._items[name] = self._decode(self._section.line(start, end))
             return item
 
+    def lines(self) -> dict[str, bytes]:
+        """All items in their stored form, in their order."""
+        places = {
+            name: place
+            for number in range(len(self._ends) - 1)
+            for name, place in self._bucket(number).items()
+        }
+        stored = self._section.stored
+        return {name: stored(*places[name][1:]) for name in sorted(places, key=places.__getitem__)}
+
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._bucket(_bucket_of(name, len(self._ends) - 1))
 
@@ -143,10 +171,14 @@ def _bucket_of(name: str, buckets: int) -> int:
 
 
 def pack(head: Mapping[str, Any], sections: Mapping[str, Items]) -> bytes:
-    """A head and sections of plain data (named tuples count as lists) as lines of JSON."""
-    texts = {name: _packed(items) for name, items in sections.items()}
+    """A head and sections of plain data (named tuples count as lists) as lines of JSON. Bytes are a
+    section, or an item, as it is stored."""
+    texts = {
+        name: items if isinstance(items, bytes) else _packed(items)
+        for name, items in sections.items()
+    }
     sizes = {name: len(text) for name, text in texts.items()}
-    return b"\n".join([_line({"sizes": sizes, **head}), *texts.values()])
+    return b"\n".join([stored_line({"sizes": sizes, **head}), *texts.values()])
 
 
 def unpack(content: bytes | mmap, start: int) -> tuple[dict[str, Any], dict[str, StoredSection]]:
@@ -168,24 +200,32 @@ def _packed(items: Items) -> bytes:
             {} for _ in range(max(1, len(items) // _BUCKET))
         ]
         for number, (name, item) in enumerate(items.items()):
-            buckets[_bucket_of(name, len(buckets))][name] = number, _line(item)
+            buckets[_bucket_of(name, len(buckets))][name] = number, stored_line(item)
         texts = [
             b"\n".join(
                 [
-                    _line({name: (number, len(line)) for name, (number, line) in named.items()}),
+                    stored_line(
+                        {name: (number, len(line)) for name, (number, line) in named.items()}
+                    ),
                     *(line for _, line in named.values()),
                 ]
             )
             for named in buckets
         ]
-        return b"\n".join([_line([len(items), *map(len, texts)]), *texts])
-    lines = [_line(item) for item in items]
+        return b"\n".join([stored_line([len(items), *map(len, texts)]), *texts])
+    lines = [stored_line(item) for item in items]
     table = (len(lines) + 1) * _WIDTH + 3
     places = accumulate((len(line) + 1 for line in lines), initial=table)
     return b"\n".join([b'"%s"' % b"".join([b"%0*x" % (_WIDTH, p) for p in places]), *lines])
 
 
-def _line(plain: Any) -> bytes:
+def stored_line(plain: Any) -> bytes:
+    """Plain data as a line; bytes are one."""
+    return plain if type(plain) is bytes else _encoder()(plain).encode()
+
+
+@cache
+def _encoder() -> Callable[[Any], str]:
     import json
 
-    return json.dumps(plain, ensure_ascii=True, separators=(",", ":")).encode()
+    return json.JSONEncoder(separators=(",", ":")).encode
