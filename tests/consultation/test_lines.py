@@ -114,7 +114,7 @@ PROBLEMS = {
     "change 7 x": "there is no answer '7'",
     "change": "say which answer",
     "probe nosuch": "there is no probe 'nosuch'",
-    "probe logs": "has to be told what to read",
+    "probe logs": "needs a path",
     "probe environment /no/such/venv": "there is no '/no/such/venv'",
     "inspect": "inspect needs a path",
     "inspect /no/such/run": "/no/such/run",

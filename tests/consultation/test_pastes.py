@@ -74,7 +74,7 @@ def test_after_what_was_typed(terminal: Start) -> None:
 
 @pytest.mark.slow
 def test_binary(terminal: Start) -> None:
-    """Bytes that are no text, control characters among them, end nothing and are one answer."""
+    """Bytes that are not text, control characters among them, end nothing and are one answer."""
     term = terminal()
     term.wait("What is wrong?")
     term.paste(BINARY.replace("\x1b", ""))

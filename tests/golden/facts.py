@@ -7,7 +7,7 @@
 One line of ``facts.txt`` holds how an artefact is read, the SHA-256 of the artefact and that of the
 facts and problems that come of it, shortened to 16 digits. An artefact is known by its content, so
 files may be moved; one that is edited counts as new. Floats are compared to five digits, since
-processors differ in the last ones. Captures of ports are made anew, which takes torch: without it
+processors differ in the last ones. Captures of ports are made again, which takes torch: without it
 they are left out of the comparison.
 """
 
