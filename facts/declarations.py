@@ -34,7 +34,7 @@ class AttributeDeclaration(Strict):
     default: str | bool | int | float | None = None
     secret: bool = Field(False, description="May hold a secret; never shown in clear.")
     ask: str = Field("", description="Question text; {name} stands for another attribute.")
-    placeholder: str = Field("", description="What stands in commands for the one value given.")
+    placeholder: str = Field("", description="Word in commands that the only known value replaces.")
 
     @field_validator("ask")
     @classmethod
@@ -52,12 +52,12 @@ class KindDeclaration(Strict):
     key: list[str] = []
     functional: bool = True
     polarity: str = ""
-    assumption: str = Field("", description="Attribute that says what was taken for granted.")
+    assumption: str = Field("", description="Attribute that names the assumption of the probe.")
     derived: bool = False
     context: bool = Field(False, description="Describes the surroundings, suggests nothing alone.")
     probes: list[str] = []
     unasked: str = Field(
-        "", description="Why nobody is asked of it as long as its key is not known, if so."
+        "", description="Why there is no question about it while its key is unknown."
     )
     attributes: dict[str, AttributeDeclaration]
 
@@ -86,13 +86,13 @@ class OptionDeclaration(Strict):
     type: Literal["path", "paths", "text", "number", "flag", "off"] = Field(
         "path", description="A flag passes true, an off passes false."
     )
-    option: str = Field("", description="Where the command line calls it otherwise.")
+    option: str = Field("", description="Name on the command line, if it differs.")
     metavar: str = ""
     help: str = ""
 
 
 class ArtefactDeclaration(Strict):
-    """A kind of file or folder that a probe reads when it is found."""
+    """A kind of file or folder that a probe recognises and reads."""
 
     title: str
     precedence: int = Field(description="Of the artefacts that fit, the lowest wins.")
@@ -100,7 +100,7 @@ class ArtefactDeclaration(Strict):
     claims: list[str] = Field(
         [],
         description="Files, and folders with a slash, below or beside it that need no other probe; "
-        "* stands for any part of a name.",
+        "* matches any part of a name.",
     )
     together: bool = Field(False, description="All of one run are read in one call.")
     packed: bool = Field(False, description="The probe reads it packed by gzip, too.")
@@ -113,19 +113,19 @@ class ProbeDeclaration(Strict):
     command: str
     seconds: float | int
     network: bool = False
-    domain: str = Field("", description="Set where it serves the diagnoses of one domain only.")
+    domain: str = Field("", description="The domain, if it serves diagnoses of one domain only.")
     gathers: list[str] = []
     gives: list[str] = Field(
-        [], description="Attributes and values that its code puts together and does not spell out."
+        [], description="Attributes and values that its code composes and does not spell out."
     )
     offered_for: list[str] | None = Field(
-        None, description="Kinds that the plan offers it for; by default all that it gathers."
+        None, description="Kinds for which the plan offers it; default: all that it gathers."
     )
     about: str = Field("", description="Help text of its command.")
-    prompt: str = Field("", description="What it reads, as a consultation asks for it.")
+    prompt: str = Field("", description="Its input, in the words of a consultation.")
     alone: bool = Field(False, description="It can run without being told what to read.")
     executes: bool = Field(False, description="It runs code that is not ours.")
-    placeholder: str = Field("", description="What stands in commands for what it has read.")
+    placeholder: str = Field("", description="Word in commands for the path of its input.")
     argument: ArgumentDeclaration | None = None
     options: dict[str, OptionDeclaration] = {}
     needs: list[str] = Field([], description="Options of which at least one must be given.")

@@ -24,11 +24,11 @@ class Expectation(Strict):
     derives: list[dict[str, Scalar]] = Field([], description="Derived facts, at least these.")
     absent: list[dict[str, Scalar]] = Field([], description="None of these is derived.")
     confidence: dict[Id, Literal["certain", "likely", "possible"]] = Field(
-        {}, description="How sure the report is of a concluded diagnosis."
+        {}, description="Confidence of a concluded diagnosis in the report."
     )
     severity: dict[Id, Severity] = Field(
         {},
-        description="What is shown of a concluded diagnosis, at most its own severity.",
+        description="Shown severity of a concluded diagnosis, at most its own.",
     )
 
 
@@ -55,7 +55,7 @@ class AcceptedFault(Strict):
 
     entry: Id
     fault: str = Field(description="As `diagnose kb mutate` prints it, without the place.")
-    reason: str = Field(min_length=1, description="Why no case needs to notice it.")
+    reason: str = Field(min_length=1, description="Why no case needs to detect it.")
 
 
 class TestsFile(Strict):

@@ -19,15 +19,15 @@ Bounds = Annotated[list[StrictInt | StrictFloat], Field(min_length=2, max_length
 class SameArithmetic(Strict):
     """Causes that may be the same arithmetic: the first is told, the other named beside it."""
 
-    first: str = Field(pattern=r"^[a-z][a-z0-9-]*$", description="The cause that is told.")
+    first: str = Field(pattern=r"^[a-z][a-z0-9-]*$", description="The cause that the report names.")
     then: list[str] = Field(
-        min_length=1, description="Causes, or hypotheses, that are the same thing by another name."
+        min_length=1, description="Causes or hypotheses that are other names of it."
     )
     only: str = Field(default="", description="Only in this phase: decode or prefill.")
     apart: list[Name] = Field(
         default=[],
-        description="Hypotheses that are no other name of it, but another mistake that looks "
-        "alike: both are told, and neither is firm.",
+        description="Hypotheses of another mistake with the same output: both are leads, and "
+        "neither is firm.",
     )
     why: str = Field(description="Why the first one is the better name.")
 
@@ -35,18 +35,18 @@ class SameArithmetic(Strict):
 class ReplayHypothesis(Strict):
     """One change under which a module that fails is computed again."""
 
-    id: Name = Field(description="Its name, which a report gives.")
-    cause: Name = Field(description="The diagnosis neuron.component.CAUSE that it speaks for.")
-    of: list[Family] = Field(min_length=1, description="The families of modules it is about.")
+    id: Name = Field(description="Its name in reports.")
+    cause: Name = Field(description="It supports the diagnosis neuron.component.CAUSE.")
+    of: list[Family] = Field(min_length=1, description="The families of modules that it fits.")
     if_: dict[str, Scalar] = Field(
         {},
         alias="if",
-        description="Settings that must be there: a value, true for any but null, 0 and false, or "
-        "null for none.",
+        description="Required settings: a value, true for any value but null, 0 and false, or "
+        "null for an absent one.",
     )
     set: dict[str, Scalar | list[Scalar]] = Field(
         {},
-        description="Settings to other values. A list holds alternatives, a text behind '=' is an "
+        description="Settings to change. A list holds alternatives, a text after '=' is an "
         "expression over the settings, '=1 .. positions' whole numbers.",
     )
     weights: list[str] = Field(
@@ -56,25 +56,24 @@ class ReplayHypothesis(Strict):
     )
     fit: dict[str, Bounds] = Field(
         {},
-        description="Settings whose value is not known: the best one between these factors of the "
-        "old one is looked for (of the third number, where there is no old one).",
+        description="Settings to search: the best value between these factors of the old one (or "
+        "of the third number, if there is no old one).",
     )
     with_: dict[str, Scalar | list[Scalar]] = Field(
         {},
         alias="with",
-        description="Settings that stand beside a value that is looked for; a list holds "
-        "alternatives.",
+        description="Settings to change together with a searched value; a list holds alternatives.",
     )
     find: Name | None = Field(
         None, description="A finder, which reads the change off the output of the target."
     )
-    last: StrictBool = Field(
-        False, description="It is tried only where nothing else tells the cause."
-    )
+    last: StrictBool = Field(False, description="Tried only if nothing else finds the cause.")
     below: StrictInt | StrictFloat | None = Field(
-        None, gt=0, description="R of a module up to which it is tried: what it does is small."
+        None,
+        gt=0,
+        description="Largest R for which it is tried: its effect is small.",
     )
-    says: str = Field(description="What the report tells; {old} and {new} are values.")
+    says: str = Field(description="Text for the report; {old} and {new} are values.")
 
 
 class HypothesesFile(Strict):
@@ -83,5 +82,5 @@ class HypothesesFile(Strict):
     schema_: Literal["modelmedic/hypotheses/1"] = Field(alias="schema", description="The form.")
     hypotheses: list[ReplayHypothesis] = Field(min_length=1, description="In the order of trial.")
     same: list[SameArithmetic] = Field(
-        default=[], description="Which of two causes is told where both give the same output."
+        default=[], description="The cause to name if two give the same output."
     )

@@ -51,7 +51,7 @@ class IssueMessage(Strict):
     match: e.ErrorMatch
     samples: list[str] = Field(min_length=1, description="Verbatim texts that must match.")
     near_misses: list[str] = Field(min_length=1, description="Texts that must not match.")
-    owners: list[str] = Field([], description="Whose message it is; default: the package's.")
+    owners: list[str] = Field([], description="Owners of the message; default: the package's.")
     wording: Literal["own", "common", "anybody"] = "own"
     refines: list[c.Id] = []
     alongside: list[c.Id] = []
@@ -70,23 +70,22 @@ class Issue(e.Diagnosis):
     kind: Literal["root-cause"] = "root-cause"
     package: str = Field(description="Name under which it is installed.")
     versions: list[c.VersionEvent] = Field(
-        [], description="Those that have it, an event for each release line; others do not."
+        [],
+        description="Affected versions, an event for each release line; others are fine.",
     )
-    reported_in: list[str] = Field(
-        [], description="Versions of reports. Nothing is said of others."
-    )
+    reported_in: list[str] = Field([], description="Versions in reports; others are unknown.")
     when: c.Condition | None = Field(
-        None, description="What else must be known so that a version with it shows it."
+        None, description="Further conditions under which an affected version shows it."
     )
     example: Example | None = Field(None, description="Facts that pass `when`.")
     messages: list[IssueMessage] = []
     seen: list[str] = Field(
-        min_length=1, description="What people see, in their words. Found by free text."
+        min_length=1, description="Symptoms in the words of users, for the search by text."
     )
-    workaround: str = Field("", max_length=300, description="What to do without a new release.")
-    link: Link = Field(description="The thread, release note or change that tells of it.")
+    workaround: str = Field("", max_length=300, description="Remedy without a new release.")
+    link: Link = Field(description="The thread, release note or change that describes it.")
     confirmed: Confirmation = Field(
-        description="reproduced: run with the versions. maintainers: they name the cause or mended"
+        description="reproduced: run with the versions. maintainers: they name the cause or fixed"
         " it. reported: by users only."
     )
     reported: Day | None = Field(None, description="Day of the report.")
@@ -127,8 +126,8 @@ class IssuesFile(Strict):
 
     schema_: Literal["modelmedic/issues/1"] = Field(alias="schema")
     domain: str
-    verified: Day = Field(description="When the issues of this file were last looked up.")
-    marks: str = Field("", description="As in an error table: what its rows conclude beside.")
+    verified: Day = Field(description="Day on which the issues of this file were last looked up.")
+    marks: str = Field("", description="As in an error table: a fact that its rows derive.")
     note: str = ""
     issues: list[Issue]
 

@@ -24,17 +24,13 @@ class WordsOfConcept(Strict):
     )
     kind: Literal["context", "generic", "plain", "subject", "term"] = Field(
         "plain",
-        description="How much it tells. term: of the field, stands alone among words nobody knows. "
-        "plain: stands alone. generic: tells something beside another concept only. context: says "
-        "where. subject: a term of which something is said, such as the loss. A negation passes "
-        "over the last two.",
+        description="How much it means. term: of the field, enough alone even among unknown words. "
+        "plain: enough alone. generic: meaningful only with another concept. context: a place. "
+        "subject: a term that the text says something about, such as the loss. A negation skips "
+        "the last two.",
     )
-    clears: bool = Field(
-        False, description="What is said in the same clause is all right, as with 'fine'."
-    )
-    negated_is: str = Field(
-        "", description="The concept that its negation means: 'not fast' is slow."
-    )
+    clears: bool = Field(False, description="Marks its clause as harmless, like 'fine'.")
+    negated_is: str = Field("", description="The concept of its negation: 'not fast' is slow.")
 
 
 class LexiconTopic(Strict):
@@ -78,7 +74,7 @@ class LearnedWeights(Strict):
     signs: Annotated[str, BeforeValidator(unpacked)] = Field(
         alias="packed",
         description="Packed by `make words`: lines of a sign, how rare it is, and a letter for "
-        "each symptom: its place in the alphabet, squared, in units; lower case speaks against it.",
+        "each symptom: its place in the alphabet, squared, in units; lower case counts against it.",
     )
 
 
@@ -89,19 +85,19 @@ class LexiconFile(Strict):
     domain: str
     note: str = ""
     negations: list[str] = Field([], description="Words that negate the next concept.")
-    affirmed: list[str] = Field([], description="What looks like a negation and is none.")
-    passed_over: list[str] = Field([], description="What follows in the clause does not count.")
+    affirmed: list[str] = Field([], description="Phrases that only look like a negation.")
+    passed_over: list[str] = Field([], description="Words that cancel the rest of the clause.")
     breaks: list[str] = Field([], description="Words that start a new clause.")
-    fillers: list[str] = Field([], description="Words that say nothing here.")
-    foreign: list[str] = Field([], description="Words of other matters: they speak against us.")
+    fillers: list[str] = Field([], description="Words without meaning here.")
+    foreign: list[str] = Field([], description="Words of other subjects, counted against symptoms.")
     concepts: dict[str, WordsOfConcept] = {}
     topics: list[LexiconTopic] = []
     leads_to: dict[str, str] = Field(
         {},
-        description="For a symptom without a tree, the one whose triage goes on from it.",
+        description="For a symptom without a tree, the symptom whose triage continues.",
     )
     weights: LearnedWeights | None = Field(
-        None, description="What signs speak for a symptom, learned from phrases by `make words`."
+        None, description="Weights of signs for each symptom, learned from phrases by `make words`."
     )
 
 

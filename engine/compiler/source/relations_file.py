@@ -15,32 +15,34 @@ Node = Annotated[str, Field(pattern=r"^:?[a-z_.]+(\+:?[a-z_.]+)*$")]
 class ReplayRelation(Strict):
     """Values of a module, what they may be instead, and what that means."""
 
-    of: list[Family] = Field(min_length=1, description="The families of modules it is about.")
+    of: list[Family] = Field(min_length=1, description="The families of modules that it fits.")
     node: list[Node] = Field(
         min_length=1,
-        description="Values inside the module, or weights (a colon before the name). All that a "
-        "plus joins change alike.",
+        description="Values inside the module, or weights (a colon before the name). Those "
+        "joined by a plus change alike.",
     )
     is_: list[Name] = Field(
         min_length=1, alias="is", description="Relations of the closed family: dropped, factor, …"
     )
     from_: str = Field(
-        "", alias="from", description="The values that may stand in its place, with spaces between."
+        "", alias="from", description="Values that may replace it, separated by spaces."
     )
     where: str = Field(
         "",
         pattern=r"^[bpkhcref]*$",
-        description="Axes along which a part alone may be concerned: b rows of the batch, p "
+        description="Axes along which only a part may be affected: b rows of the batch, p "
         "positions, k keys, h heads, c channels, r rows of a weight, e experts, f the positions "
         "that fail.",
     )
     if_: dict[str, StrictBool] = Field(
-        {}, alias="if", description="Settings of the module that are there (true) or not (false)."
+        {},
+        alias="if",
+        description="Settings that must be present (true) or absent (false).",
     )
     cause: Name = Field(
         description="The diagnosis neuron.component.CAUSE; computed-otherwise is not a firm cause."
     )
-    partial: Name | None = Field(None, description="The cause where a part alone is concerned.")
+    partial: Name | None = Field(None, description="The cause if only a part is affected.")
 
 
 class RelationsFile(Strict):
@@ -48,5 +50,5 @@ class RelationsFile(Strict):
 
     schema_: Literal["modelmedic/relations/1"] = Field(alias="schema", description="The form.")
     relations: list[ReplayRelation] = Field(
-        min_length=1, description="Of those that explain the same, the first one counts."
+        min_length=1, description="The first of those with the same explanation counts."
     )

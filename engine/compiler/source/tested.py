@@ -38,9 +38,9 @@ class Combination(Strict):
     packages: dict[str, str] = Field(min_length=1, description="Version by name of the package.")
     verified: Day = Field(description="Day of the checks.")
     how: dict[Check, str] = Field(
-        min_length=1, description="What ran and was right, and with what if that matters."
+        min_length=1, description="Checks that passed, and their inputs if they matter."
     )
-    note: str = Field("", description="What was beside them, and what was not tried.")
+    note: str = Field("", description="Other packages present, and checks not made.")
     sources: list[e.Source] = []
     status: e.Status = "stable"
 
@@ -53,9 +53,7 @@ class TestedFile(Strict):
     domain: str
     sources: list[e.Source] = []
     note: str = ""
-    core: list[str] = Field(
-        min_length=1, description="Packages without whose versions nothing is said."
-    )
+    core: list[str] = Field(min_length=1, description="Packages whose versions must be known.")
     combinations: list[Combination] = Field(min_length=1)
 
     @model_validator(mode="after")
