@@ -14,7 +14,7 @@ _MARK = "# yaml-language-server: $schema="
 
 
 def header(path: Path, text: str, schemas: Path) -> str:
-    """The line for a file with this text; empty if it is no readable knowledge file."""
+    """The line for a file with this text; empty if it is not a readable knowledge file."""
     try:
         data = load(text, str(path)).data
     except ModelMedicError:

@@ -34,7 +34,7 @@ def formatted(text: str, path: str) -> str:
 
 
 def _written(text: str) -> str:
-    """The text as the library writes it, arranged; nothing where it cannot."""
+    """The text as the library writes it, arranged; nothing if it cannot."""
     yaml = _yaml()
     out = io.StringIO()
     try:

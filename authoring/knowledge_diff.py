@@ -206,7 +206,7 @@ def _spelled(literal: Literal, patterns: SharedPatterns) -> str:
 
 
 def _settled(item: Item) -> Any:
-    """What an entry says that is no wording, and does not become a rule: severity, effects, the
+    """What an entry says that is not wording, and does not become a rule: severity, effects, the
     probes of a tree ..."""
     return _without_wording(item.entry.model_dump()) if item.form in ("diagnosis", "tree") else None
 

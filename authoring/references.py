@@ -107,5 +107,5 @@ def _branches(tree: e.Tree) -> Iterator[e.Branch]:
 
 
 def bands_of(entry: e.Classification) -> list[e.Band]:
-    """The bands of a classification, and the one for values that are no number."""
+    """The bands of a classification, and the one for values that are not numbers."""
     return [*entry.bands, *([entry.undefined] if entry.undefined else [])]

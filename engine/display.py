@@ -20,7 +20,7 @@ FORMS = ("text/plain", "text/html", "text/markdown")
 
 
 def shown(report: Report, form: str) -> Any:
-    """The report in a form; None where nothing can render it."""
+    """The report in a form; None if nothing can render it."""
     try:
         renderer: Any = import_module(RENDERER)
     except ModuleNotFoundError as error:

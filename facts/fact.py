@@ -87,7 +87,7 @@ class Fact:
         return Fact(kind, tuple(sorted((n, normal(v)) for n, v in items)), tuple(provenance))
 
     def get(self, attribute: str) -> Value | None:
-        """The value of an attribute, or None where the fact does not state it."""
+        """The value of an attribute, or None if the fact does not state it."""
         for name, value in self.values:
             if name == attribute:
                 return value

@@ -94,7 +94,7 @@ class Kind(NamedTuple):
 
 
 def asked(kind: Kind, ask: str, about: Mapping[str, Any]) -> str:
-    """The question ``ask`` about a fact; empty where it names what ``about`` leaves open. Behind a
+    """The question ``ask`` about a fact; empty if it names what ``about`` leaves open. Behind a
     colon or in parentheses a value that has a meaning stands as this meaning."""
     told = dict(about)
     for name, attribute in kind.attributes.items():

@@ -21,7 +21,7 @@ _WHOLE = 2**63 - 1
 _LARGEST = 1e300
 
 TypedFact = Any
-"""A fact of one kind: its attributes as attributes, None where it is silent; ``get`` reads them as
+"""A fact of one kind: its attributes as attributes, None if it is silent; ``get`` reads them as
 that of a mapping does."""
 
 KeyOf = Callable[[str], tuple[str, Collection[Any]] | None]

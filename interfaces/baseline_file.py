@@ -147,7 +147,7 @@ def _lines(found: list[Diagnosis], until: str, facts: Mapping[str, Fact]) -> Ite
 
 
 def _code(d: Diagnosis, facts: Mapping[str, Fact]) -> list[str]:
-    """What a finding in code is known by, on whatever line it stands."""
+    """The identity of a finding in code, whatever its line."""
     evidence = dict.fromkeys(facts[e.fact] for e in d.evidence if e.fact in facts)
     marked = [fact for fact in evidence if fact.get("fingerprint")]
     if len(marked) != sum(fact.kind == "code_pattern" for fact in evidence):

@@ -1,4 +1,4 @@
-"""What a command works with: shared options, the knowledge and facts they select, output."""
+"""The context of a command: shared options, the knowledge and facts that they select, output."""
 
 from __future__ import annotations
 
@@ -206,8 +206,8 @@ _OF_TEXT = {"-v": 0, "--verbose": 0, "--all": 0, "--debug": 0, "--why": 1, "-o":
 
 
 def typed(words: Sequence[str]) -> str:
-    """The command that was given, for a shell, without what shapes the text of its answer; empty
-    where it cannot be given again."""
+    """The given command for a shell, without options for the text of its answer; empty if it cannot
+    be repeated."""
     kept: list[str] = []
     rest = list(words)[::-1]
     while rest:
@@ -250,7 +250,7 @@ def default_cache_folder() -> str | None:
 
 
 def forget_cache() -> bool:
-    """Delete the cached knowledge; says whether there was any."""
+    """Delete the cached knowledge; return whether there was any."""
     from ..engine.compiler.store.cache import forget
 
     folder = cache_folder()
@@ -295,7 +295,7 @@ def read_stdin_bytes(watch: Watch | None = None) -> bytes:
 
 @cache
 def _awaited(stream: BinaryIO) -> bytearray:
-    """What has been read of a stream piece by piece."""
+    """The parts of a stream read so far."""
     return bytearray()
 
 

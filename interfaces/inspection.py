@@ -28,9 +28,9 @@ def gather(
     watch: Watch | None = None,
     deadline: Deadline | None = None,
 ) -> Gathered:
-    """Facts, problems, and for each thing read: path, what it is, number of facts. The path ``-``
-    is standard input. What Ctrl-C or the ``deadline`` left unread is a problem (MM407, MM319). With
-    a ``watch`` of the caller's, nothing is shown and no signal taken."""
+    """Read paths: facts, problems, and for each source its path, kind and number of facts. The path
+    ``-`` is standard input. Parts that Ctrl-C or the ``deadline`` left unread are problems (MM407,
+    MM319). With a ``watch`` of the caller, no progress is shown and no signal handled."""
     from .deadline import NEVER
     from .waiting import watched
 
@@ -65,7 +65,7 @@ def _standard_input(vocabulary: Vocabulary) -> Gathered:
 
 
 def _with_reason(problems: Sequence[Problem], watch: Watch) -> list[Problem]:
-    """The problems; what was left out is told by its reason, which probes do not know."""
+    """The problems, with the reason for parts left out, which probes do not know."""
     if not watch.late:
         return list(problems)
     return [
@@ -103,7 +103,7 @@ def _gathered(paths: Sequence[Path], vocabulary: Vocabulary, watch: Watch) -> Ga
 def read_error(
     text: str | None, vocabulary: Vocabulary, deadline: Deadline | None = None
 ) -> Outcome:
-    """What the messages in a text say; in standard input, where none is given."""
+    """The facts of the messages in a text, by default in standard input."""
     from ..facts.progress import interrupted
     from ..probes import Outcome
     from ..probes.messages.probe import read_messages

@@ -1,4 +1,4 @@
-"""Knowledge about releases gets old, and says so itself: one line in a report, never more."""
+"""Adds one line to a report if the knowledge about releases is old."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ DAYS = 90
 
 
 def with_age(report: Report, verified: str, today: str) -> Report:
-    """The report with a note where known issues were looked up more than 90 days before ``today``.
-    Days are written as 2027-01-31; an empty one, or one that is none, says nothing."""
+    """Add a note to the report if known issues were looked up more than 90 days before ``today``.
+    Days are written as 2027-01-31; an empty or malformed one adds nothing."""
     from datetime import date
 
     try:

@@ -157,7 +157,7 @@ def _unwritable(what: str, reason: str, hint: str, where: Location | None = None
 
 def report_code(report: Report, fail_on: str) -> int:
     """The exit code of a report: 130 if Ctrl-C left something out, else 1 with a problem at or
-    above ``fail_on``. Without one it is no verdict where nothing explains an error or something
+    above ``fail_on``. Without one it is not a verdict where nothing explains an error or something
     could not be read."""
     if any(problem.code == INTERRUPTED_READING for problem in report.errors):
         return INTERRUPTED

@@ -76,7 +76,7 @@ class Collector:
         self._problems.extend(problems)
 
     def attempt(self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-        """What a reader returns; None where it raises ``ModelMedicError``, whose problems are
+        """What a reader returns; None if it raises ``ModelMedicError``, whose problems are
         added: one bad file costs that file."""
         try:
             return read(*args, **kwargs)

@@ -33,7 +33,7 @@ def forms(vocabulary: Vocabulary) -> dict[str, str]:
 
 def gather_pasted(raw: bytes, vocabulary: Vocabulary, name: str, form: str = "") -> Pasted | None:
     """What a probe reads of a text, which places are to call ``name``; of the ``form`` that is
-    given, or else None where none recognises it."""
+    given, or else None if none recognises it."""
     table = Table(vocabulary)
     rows = [row for row in table.rows if row.of == "file" and row.name == form]
     if form and not rows:

@@ -269,7 +269,7 @@ class _Walk:
                 yield Path(entry.path)
 
     def _entries(self, folder: Path, *, told: bool) -> list[os.DirEntry[str]] | None:
-        """The entries of a folder, sorted; None where it may not be listed and entered. With
+        """The entries of a folder, sorted; None if it may not be listed and entered. With
         ``told``, the probe of a folder above reports what is lost."""
         reason = "Permission denied"
         try:
@@ -314,7 +314,7 @@ def _claimed(name: str, claims: Sequence[str]) -> bool:
 
 
 def _unpacked(head: bytes) -> bytes:
-    """The start of what a packed file holds; empty where it is damaged."""
+    """The start of what a packed file holds; empty if it is damaged."""
     import zlib
 
     try:

@@ -33,7 +33,7 @@ class Found(NamedTuple):
     """What became of an anchor. ``place`` and ``text`` are where it stands now, and how.
 
     ``expected`` says whether the version events of the anchor have the text in the installed
-    version; a text that is there (in its module) if and only if it is expected is no drift."""
+    version; a text that is there (in its module) if and only if it is expected is not drift."""
 
     anchored: Anchored
     state: State

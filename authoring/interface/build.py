@@ -4,7 +4,7 @@
 
 Each ``RELEASE`` is a wheel, or a folder of sources named ``NAME-VERSION``. A date in place of a
 version stands for what a repository held before the first release. What the table has stays;
-a release that it has is read anew. Where there is no table, one is made.
+a release that it has is read again. Where there is no table, one is made.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bands of classifications: gaps, overlaps, and values that are no numbers."""
+"""Bands of classifications: gaps, overlaps, and values that are not numbers."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def threshold_problems(subject: Subject) -> Iterator[Problem]:
 
 
 def _comparisons(subject: Subject, item: Item) -> Iterator[tuple[Path, Attribute | None, str, Any]]:
-    """(place, attribute, operator, operand) of every comparison; the attribute is None where the
+    """(place, attribute, operator, operand) of every comparison; the attribute is None if the
     number is a statistic over a series."""
     for path, node in all_parts(item):
         if isinstance(node, c.Series):

@@ -23,7 +23,7 @@ class Acceptances:
         }
 
     def reason(self, verdict: Verdict) -> str:
-        """Why a fault may survive; empty where nobody has said so."""
+        """Why a fault may survive; empty if nobody has said so."""
         return self._accepted.get((verdict.entry, verdict.fault), ("", None))[0]
 
     def stale(self, tried: Collection[str], verdicts: Iterable[Verdict]) -> Iterator[Problem]:

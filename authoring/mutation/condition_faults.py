@@ -164,7 +164,7 @@ class ConditionFaults:
         return spelled({"not": node} if negated and path[-1] == "not" else node)
 
     def _without(self, place: Path, holds: bool) -> tuple[Rule, ...] | None:
-        """The rules where a condition always ``holds``, or never; None where one of them would
+        """The rules where a condition always ``holds``, or never; None if one of them would
         fire without a condition, or never."""
         found: list[Rule] = []
         by_origin: dict[str, list[Rule]] = {}

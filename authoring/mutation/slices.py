@@ -57,7 +57,7 @@ class Slices:
         return lost, [rule for said, rule in after.items() if said not in before]
 
     def backend(self, rules: Sequence[Rule]) -> ReferenceBackend | None:
-        """An evaluator of some rules alone; None where they cannot be ordered."""
+        """An evaluator of some rules alone; None if they cannot be ordered."""
         problems: list[Problem] = []
         program = link(rules, self._built.forms.patterns, problems)
         return None if problems else ReferenceBackend(program, self._defaults)
@@ -84,7 +84,7 @@ class Slices:
         )
 
     def small_doctor(self, rules: Sequence[Rule]) -> Diagnoser | None:
-        """A diagnoser with some rules alone; None where they cannot be ordered."""
+        """A diagnoser with some rules alone; None if they cannot be ordered."""
         problems: list[Problem] = []
         program = link(rules, self._built.forms.patterns, problems)
         backend = ReferenceBackend(program, self._defaults)

@@ -142,7 +142,7 @@ class Trials:
         return judge is None or any(judge.case(trial.case, trial.given))
 
     def judge_of(self, fault: Fault, around: frozenset[str]) -> Judge | None:
-        """A judge over a mutant and some other rules; None where they cannot be ordered. Those of
+        """A judge over a mutant and some other rules; None if they cannot be ordered. Those of
         the latest mutant are kept."""
         if self._latest is not fault:
             self._latest, self._judges = fault, {}

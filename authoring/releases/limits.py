@@ -67,7 +67,7 @@ def _tests(item: Item, package: str, issues: set[str]) -> Iterator[tuple[c.Test,
 
 
 def _holds(test: c.Test, version: str) -> bool | None:
-    """Whether a version passes a test; None where that is not known."""
+    """Whether a version passes a test; None if that is not known."""
     said = test.model_dump(exclude_none=True)
     results = [_one(name, value, version) for name, value in said.items()]
     if False in results:

@@ -12,7 +12,7 @@ Entries = tuple[tuple[str, str], ...]
 
 
 def entries_of(node: ast.expr | None) -> Entries:
-    """The entries of a table; none where it is no table of constants."""
+    """The entries of a table; none where it is not a table of constants."""
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         node = node.args[0]  # frozenset({...}), OrderedDict([...])
     if isinstance(node, ast.Dict):

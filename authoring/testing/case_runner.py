@@ -120,7 +120,7 @@ class CaseRunner:
         return Result(name, entry, sample.part, sample.where, tuple(failures))
 
     def boundary(self, item: Item) -> Result | None:
-        """The boundary cases generated for an entry, as one; None where it has no conditions."""
+        """The boundary cases generated for an entry, as one; None if it has no conditions."""
         checked = self._boundary.check(item)
         if not checked.cases:
             return None

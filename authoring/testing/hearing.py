@@ -25,7 +25,7 @@ class Hearing:
         return bool(self._mine(item) and (statuses or (others and row.wording != "own")))
 
     def surely(self, item: Item, kind: str, values: Values) -> bool | None:
-        """True where the message counts in full, False where it is of unclear origin, None where it
+        """True if the message counts in full, False if it is of unclear origin, None if it
         is another's."""
         row, mine, owner = item.entry, self._mine(item), values.get("owner")
         if not mine or owner in mine:

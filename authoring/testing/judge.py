@@ -15,7 +15,7 @@ from ...engine.inference.program import Literal, Rule
 from ...facts import Fact
 
 Place = Callable[[Rule, Literal], str]
-"""Where a condition of a rule stands in the knowledge files; empty where that is not known."""
+"""Where a condition of a rule stands in the knowledge files; empty if that is not known."""
 
 MAX_SEEN = 3
 

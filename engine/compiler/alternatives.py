@@ -14,7 +14,7 @@ class Alternative(NamedTuple):
     """Conditions that hold together; ``places`` says where each literal stands in its entry.
 
     ``assumed`` is the place in a message (``alias.attribute``) of what a fact takes for granted
-    that these conditions ask for; empty where they want facts that assume nothing.
+    that these conditions ask for; empty if they want facts that assume nothing.
     """
 
     literals: tuple[Literal, ...] = ()

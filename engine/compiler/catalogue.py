@@ -75,7 +75,7 @@ def _diagnosis(entry: e.Diagnosis) -> dict[str, Any]:
 
 
 def _done_by(entry: e.Diagnosis) -> list[list[list[Any]]]:
-    """For each action the facts that it brings, as kinds and values; empty where none tells."""
+    """For each action the facts that it brings, as kinds and values; empty if none tells."""
     found = [[[f.fact, dict(f.where)] for f in action.done_by] for action in entry.actions]
     return found if any(found) else []
 

@@ -25,7 +25,7 @@ _REFERRED_TO = ("diagnosis", "tree", "classification")
 
 def validity_of(uses: Iterable[Mapping[str, Any]], today: str) -> tuple[str, str]:
     """The days on which the overlays do the same as ``today``: after the first and up to and
-    including the second; empty where there is no bound."""
+    including the second; empty if there is no bound."""
     named = ("silenced", "changed", "tightened", "expired")
     dates = sorted({change["until"] for use in uses for name in named for change in use[name]})
     after = max((day for day in dates if day < today), default="")

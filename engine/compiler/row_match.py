@@ -26,7 +26,7 @@ class Variant(NamedTuple):
 
 def speaks_for(item: Item, owners: Owners) -> tuple[str, ...]:
     """The owners whose messages a row knows: its own, those of its file, else the emitter with its
-    family; empty where that is not declared."""
+    family; empty if that is not declared."""
     stated = item.entry.owners or item.file.owners
     if stated:
         return tuple(stated)

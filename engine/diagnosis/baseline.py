@@ -13,7 +13,7 @@ from .report import Accepted, Diagnosis, Report
 
 
 class BaselineEntry(NamedTuple):
-    """A finding that somebody accepts: ``facts`` (a kind with values) narrow it down to cases."""
+    """An accepted finding; ``facts`` (a kind with values) restrict it to cases."""
 
     id: str
     accepted: Accepted
@@ -75,7 +75,7 @@ def _expired(entry: BaselineEntry, fits: bool) -> Problem:
         "MM342",
         f"the acceptance of {entry.id}{owner} ended on {entry.accepted.until}: {counts}",
         entry.where,
-        "mend the cause, or decide anew and set another day" if fits else "remove the entry",
+        "fix the cause, or decide again and set another day" if fits else "remove the entry",
     )
 
 

@@ -1,7 +1,7 @@
-"""What changed between two diagnoses: fixed, new, persisting, out of sight, or other knowledge.
+"""Compares two diagnoses: fixed, new, persisting, out of sight, or other knowledge.
 
-A problem that is gone because nobody looked again is not fixed. So evidence that the later facts
-say nothing about is put back, and what is then concluded again is *lost visibility*.
+A problem whose evidence was not gathered again is not fixed. So evidence missing from the later
+facts is put back, and problems that are then concluded again are *lost visibility*.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class ReportedProblem(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """What a report says: the digest of the knowledge, the given facts, the problems by id, and the
-    diagnoses that are ruled out."""
+    """The content of a report: the digest of the knowledge, the given facts, the problems by id,
+    and the diagnoses that are ruled out."""
 
     digest: str
     facts: tuple[Fact, ...]
@@ -37,7 +37,7 @@ class Snapshot(NamedTuple):
 
     @staticmethod
     def of(report: Report) -> Snapshot:
-        """What a report says."""
+        """The content of a report."""
         given = {fact_id: fact for fact_id, fact, derived in report.facts if not derived}
         problems = {
             d.id: ReportedProblem(

@@ -111,7 +111,8 @@ class Consultation:
         return with_effect(report, without)
 
     def _errors(self) -> tuple[tuple[Message, ...], tuple[Unexplained, ...]]:
-        """What rows say of the errors among the facts, and those that nothing explains."""
+        """The explanations of error rows for the errors among the facts, and the errors without
+        one."""
         from .messages import Messages, of_beginnings  # half of all runs have no errors
         from .unexplained import unexplained
 
@@ -128,7 +129,7 @@ class Consultation:
     def _plan(
         self, diagnoses: Sequence[Diagnosis]
     ) -> tuple[tuple[Candidate, ...], tuple[NextStep, ...]]:
-        """What is still possible, and what to do next; only what is due where there is no time."""
+        """The open diagnoses and the next steps; only the due ones if there is no time."""
         from .next_step.triage import due_steps
 
         work = self._work
@@ -142,7 +143,7 @@ class Consultation:
         return (), due
 
     def _incomplete(self) -> Iterator[Problem]:
-        """What the report says of bounds that were reached."""
+        """The problems of the report for bounds that were reached."""
         capped, left_out = self.derivation.capped, self._work.left_out
         if capped and capped != TIME_IS_UP:
             hint = "give fewer facts; if that does not help, report the facts as a bug"

@@ -50,23 +50,23 @@ class Diagnoser:
             self.matcher = Matcher(base.program, base.vocabulary.defaults)
         self.constants = RuleConstants(base.program, self.matcher.intern)
 
-    # What follows is only for reports with a plan, and for why-not.
+    # The rest is only for reports with a plan, and for why-not.
 
     @cached_property
     def gathering(self) -> EvidenceSources:
-        """Where facts that are missing come from."""
+        """The sources of missing facts."""
         from .next_step.evidence_sources import EvidenceSources
 
         return EvidenceSources(self.base)
 
     @cached_property
     def outlook(self) -> Outlook:
-        """What a plan looks up in the knowledge."""
+        """The tables of the knowledge that a plan uses."""
         return Outlook(self.base)
 
     @cached_property
     def unchanged(self) -> Diagnoser | None:
-        """The same without what overlays change; None where they change nothing."""
+        """The same without what overlays change; None if they change nothing."""
         load = self.base.unchanged
         return Diagnoser.of(load()) if load is not None else None
 
@@ -110,10 +110,9 @@ class Diagnoser:
         time_is_up: Callable[[], bool] | None = None,
     ) -> Report:  # fmt: skip
         """The report on a set of facts. ``problems`` of gathering them are passed on. Without a
-        ``plan`` it says nothing of what else is possible and what to do next; everything else is
-        the same, in a third of the time; ``"open"`` plans only while no cause is decided.
-        ``time_is_up`` is asked now and then; once it says so,
-        what is left is left out, and the report says what that is (MM319)."""
+        ``plan`` it lacks open diagnoses and next steps, and takes a third of the time; ``"open"``
+        plans only while no cause is decided. ``time_is_up`` is called now and then; once it returns
+        true, the remaining parts are left out and named in the report (MM319)."""
         consultation = Consultation(self, facts, work=Work(time_is_up))
         report = consultation.report(problems, plan=plan is True)
         if plan == "open" and not report.is_decided:
@@ -132,9 +131,9 @@ class Diagnoser:
         return Session(self, facts)
 
     def screen(self, items: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
-        """Which diagnoses hold for facts in flat JSON form, how sure, and on which of them; the
-        same findings as in a report, many times faster. Raises :class:`ModelMedicError` if a fact
-        breaks the vocabulary."""
+        """The diagnoses for facts in flat JSON form, with confidence and evidence: the same
+        findings as in a report, many times faster. Raises :class:`ModelMedicError` if a fact breaks
+        the vocabulary."""
         return self._screening.screen(items)
 
     def screen_json(self, data: bytes) -> tuple[Finding, ...]:
@@ -142,7 +141,7 @@ class Diagnoser:
         return self._screening.screen_json(data)
 
     def what_if(self, facts: Iterable[Fact], change: Iterable[Fact]) -> dict[str, Any]:
-        """What changes if facts are added; a fact about the same key replaces the known one."""
+        """The changes if facts are added; a fact about the same key replaces the known one."""
         before = canonical(facts)
         changed = tuple(change)
         kept = [fact for fact in before if not any(self.replaces(new, fact) for new in changed)]
@@ -156,7 +155,7 @@ class Diagnoser:
         return WhatIf.of(self.what_if(facts, change))
 
     def replaces(self, new: Fact, old: Fact) -> bool:
-        """Whether a fact is about the same thing as another of which only one can hold."""
+        """Whether two facts are about the same thing, so that only one can hold."""
         kind = self.base.vocabulary.kinds[new.kind]
         if new.kind != old.kind or not kind.functional:
             return False

@@ -48,7 +48,7 @@ class Evaluator:
     """Judges literals over a fixed set of facts."""
 
     def __init__(self, program: Program, memory: WorkingMemory, work: Work = UNLIMITED) -> None:
-        """Where ``work`` ends, fewer bindings are tried."""
+        """Fewer bindings are tried once ``work`` ends."""
         self.program = program
         self.work = work
         self._memory = memory
@@ -164,7 +164,7 @@ class Evaluator:
         return known
 
     def lacking(self, rule: Rule, conditions: Sequence[str]) -> int:
-        """How many of the conditions (in words) every way of the rule lacks at least; 0 where none
+        """How many of the conditions (in words) every way of the rule lacks at least; 0 if none
         can be free of contradiction, lack something, and have as many that rest on facts: quicker
         than its best way, and lenient about conditions with variables."""
         matches = self._memory.matches

@@ -41,7 +41,7 @@ class Step(NamedTuple):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """What each condition rests on."""
+        """The evidence of each condition."""
         return tuple(map(Premise, self.rule.literals, self.firing.premises))
 
     @property
@@ -102,7 +102,7 @@ class Explanations:
         return tuple([(name, fact, name[0] == "d") for fact, name in self.ids.items()])
 
     def is_derived(self, fact: Fact) -> bool:
-        """Whether some rule concluded the fact, and nobody gave it."""
+        """Whether a rule concluded the fact and it was not given."""
         return fact in self._derived
 
     def steps(self, fact: Fact) -> Sequence[Step]:
@@ -142,7 +142,7 @@ class Explanations:
         return known
 
     def _observed(self, fact: Fact) -> Fact:
-        """What was classified where the fact is a classification; else the fact itself."""
+        """The classified fact if the fact is a classification; else the fact itself."""
         for firing in self._by_fact.get(fact, ()) if fact.kind == "classified" else ():
             if firing.premises and firing.premises[0]:
                 return firing.premises[0][0]

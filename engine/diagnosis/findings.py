@@ -36,8 +36,8 @@ MOST_OF_LEADS = "info"
 
 
 def shown_severity(severity: str, certainty: str, strengths: Iterable[str]) -> str:
-    """The severity of a diagnosis as a finding: what is only possible stops nobody's work, and a
-    lead disturbs nobody. ``strengths`` are those of all that conclude it."""
+    """The severity of a finding: at most a warning if it is only possible, and info if it is a
+    lead. ``strengths`` are those of all its conclusions."""
     if certainty != "possible":
         return severity
     only_leads = all(strength == "lead" for strength in strengths)
@@ -56,7 +56,7 @@ class Support(Protocol):
 
 
 class Ranked(Protocol):
-    """What findings are ordered by; see :class:`.report.Diagnosis`."""
+    """The sort key of findings; see :class:`.report.Diagnosis`."""
 
     @property
     def id(self) -> str: ...
@@ -240,7 +240,7 @@ def importance(d: Ranked) -> tuple[Any, ...]:
         d.kind == "benign",
         bool(d.explained_by),
         d.conflicting,
-        # A merely possible cause never stands before a likely symptom.
+        # A merely possible cause never comes before a likely symptom.
         -_CONFIDENCE.index(d.confidence),
         -SEVERITIES.index(d.severity),
         _KINDS.index(d.kind),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LIKE = 0.5
 """The share of what a text tells that an issue must say too, to be shown unasked."""
 _ENOUGH = 2.1
-"""What it must tell at least, in words of which no issue has any: "KeyError" tells too little."""
+"""Least information of a text, in words that no issue has: "KeyError" alone has too little."""
 _MOST_TERMS = 300
 
 
@@ -56,8 +56,8 @@ def similar_issues(
 def with_similar(
     errors: Iterable[Unexplained], base: KnowledgeBase, facts: Sequence[Fact]
 ) -> tuple[Unexplained, ...]:
-    """Errors with the known issues that they look like; most often none. What a row knows has its
-    advice already."""
+    """Errors with the known issues that they resemble, usually none. An error with a row has advice
+    already."""
     owners = base.vocabulary.owners
     about = {_family(owners, str(f.get("owner"))) for f in facts if f.kind == "text_subject"}
     return tuple(

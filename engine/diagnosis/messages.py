@@ -1,4 +1,4 @@
-"""What the rows of the error tables say of the messages that they recognise."""
+"""The explanations of messages by the rows of the error tables."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Messages:
         )
 
     def _waiting(self, kinds: Collection[str]) -> Mapping[tuple[str, str], Sequence[Rule]]:
-        """The rules of rows that recognise a message and may still fire. A row whose causes known
-        facts contradict does not speak of this message."""
+        """The rules of rows that recognise a message and may still fire. A row whose causes
+        contradict known facts does not count."""
         found: dict[tuple[str, str], list[Rule]] = {}
         for rule, facts in self._why_not.recognising(kinds):
             if not self._open(rule):
@@ -86,8 +86,8 @@ class Messages:
         )
 
     def _title(self, row: str, text: str, entry: Mapping[str, Any]) -> str:
-        """What a row calls a message. Of words that many use, and of which nothing tells who used
-        them here, it says whose they would be: its meaning is that of its own software."""
+        """The title of a row for a message. For common words without a sign of their owner it names
+        the software that the row is about."""
         title, mine = str(entry.get("title", row)), entry.get("speaks_for") or ()
         if not text or not mine or self._owners.get(text, set()).intersection(mine):
             return title
@@ -95,7 +95,7 @@ class Messages:
 
     @cached_property
     def _owners(self) -> Mapping[str, set[str]]:
-        """Whose each error message is, as far as that is known."""
+        """The owner of each error message, if known."""
         found: dict[str, set[str]] = {}
         for fact in self._explanations.ids:
             if fact.kind == "error_message" and fact.get("owner"):
@@ -134,7 +134,7 @@ class Messages:
         return self._why_not.pattern(gap.literal).kind == _SUBJECT_KIND
 
     def _open(self, rule: Rule) -> tuple[Gap, ...]:
-        """What a rule lacks that nothing contradicts."""
+        """The conditions that a rule lacks and no fact contradicts."""
         gaps = self._why_not.bottom(self._why_not.best_way(rule))
         return () if any(gap.truth is False for gap in gaps) else gaps
 
@@ -157,8 +157,8 @@ class Messages:
 def of_beginnings(
     said: Sequence[Message], facts: Iterable[Fact], base: KnowledgeBase
 ) -> tuple[Message, ...]:
-    """What rows say of messages that are cut off so that no row recognises them, where enough is
-    left to tell which one would. Nothing is concluded from it."""
+    """The explanations for truncated messages that no row recognises, if enough is left to find the
+    row. Nothing is concluded from them."""
     recognised = {message.text for message in said}
     unknown = [f for f in facts if f.kind == "error_message" and f.get("text") not in recognised]
     known = {(row, str(f.get("text"))) for f in unknown if (row := _begun(f, base))}

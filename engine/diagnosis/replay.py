@@ -12,7 +12,7 @@ _ADVICE = ("unknown", "next")
 
 
 class ReplayDifference(NamedTuple):
-    """What the report says (``was``) and what follows today (``now``). It ``counts`` if conclusions
+    """A value in the report (``was``) and the value today (``now``). It ``counts`` if conclusions
     differ; other wording or advice does not make a report wrong."""
 
     part: str
@@ -63,7 +63,7 @@ def _others(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[ReplayDi
             words = ("listed", "not listed")
             said = words if name in old else words[::-1]
             item = old.get(name) or new[name]
-            # A message without a cause is no conclusion, only what its row says.
+            # A message without a cause is not a conclusion, only what its row says.
             counts = part not in _ADVICE and not (part == "messages" and not item["causes"])
             yield ReplayDifference(part, name, *said, counts=counts)
 

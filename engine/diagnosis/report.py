@@ -59,7 +59,7 @@ class Unfolding(Mapping[str, Any]):
 
 
 class Accepted(NamedTuple):
-    """Why a diagnosis does not count for now, until when (last day, ISO 8601; empty where a comment
+    """Why a diagnosis does not count for now, until when (last day, ISO 8601; empty if a comment
     in the code accepts it), and who owns that."""
 
     reason: str
@@ -96,7 +96,7 @@ class Diagnosis(NamedTuple):
 
     @property
     def gist(self) -> str:
-        """What it means: of the very message, where a row alone concludes it."""
+        """Its meaning; that of the message if one row alone concludes it."""
         return self.meaning or self.summary
 
     @property
@@ -132,7 +132,7 @@ class Candidate(NamedTuple):
 
 class NextStep(NamedTuple):
     """A probe to run or a question to answer; ``separates`` lists the diagnoses it bears on. Type
-    ``action``: what a workflow says to do now; ``id`` is the finding that says so."""
+    ``action``: the step that a workflow demands now; ``id`` is the finding behind it."""
 
     type: str
     id: str
@@ -146,8 +146,8 @@ class NextStep(NamedTuple):
 
 
 class Decider(NamedTuple):
-    """What decides whether a message has the causes that its row names: a condition that is not
-    known, and the step that settles it, where there is one."""
+    """The unknown condition that decides whether a message has the causes of its row, and the step
+    that settles it, if there is one."""
 
     condition: str
     causes: tuple[str, ...]
@@ -169,8 +169,8 @@ class Message(NamedTuple):
 
 
 class SimilarIssue(NamedTuple):
-    """A known issue that a text looks like: no diagnosis. It says ``share`` of what the text tells,
-    too; ``differs`` lists what speaks against it being the same, or is not known."""
+    """A known issue that a text resembles; not a diagnosis. ``share`` is the share of the text's
+    information that it contains; ``differs`` lists contradicting and unknown conditions."""
 
     id: str
     title: str
@@ -250,7 +250,7 @@ class Report(NamedTuple):
         return max(found, key=SEVERITIES.index, default=None)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """What a notebook shows: the verdict, not the tuple that a report is."""
+        """The verdict, for a notebook to show instead of the tuple."""
         from ..display import bundle
 
         return bundle(self)
@@ -263,7 +263,7 @@ class Report(NamedTuple):
         printer.text(self._shown("text/plain") or repr(self))
 
     def __rich__(self) -> object:
-        """What rich prints."""
+        """The verdict, for rich to print."""
         found = self._shown("rich")
         return repr(self) if found is None else found
 

@@ -1,6 +1,6 @@
-"""What all fact sets have in common: words of conditions, constant conclusions, prospects.
-
-Worked out when first needed and kept, as knowledge has only so many rules, conditions and kinds.
+"""Values that do not depend on the facts: words of conditions, constant conclusions, prospects.
+They are computed when first needed and kept, because the number of rules, conditions and kinds is
+bounded.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ..inference.rule_index import Lookup, Signal, goal
 from . import wording
 
 ROW_ALIASES = {"m": "error_message", "r": "http_response"}
-"""What stands in the rule of a row for that which the row recognises."""
+"""The alias in the rule of a row for the recognised fact."""
 ERRORS = frozenset(ROW_ALIASES.values())
-"""The kinds of fact that tell of an error."""
+"""The kinds of fact that report an error."""
 
 
 class Prospects(NamedTuple):
@@ -117,7 +117,7 @@ def _is_of_row(rule: Rule, pattern: int) -> bool:
 
 
 POSITION = ("tree_node", "answer", "symptom")
-"""Kinds that say where somebody stands, not what is the case."""
+"""Kinds that record progress (triage, stages), not the state of the case."""
 _MOST = 4096
 
 

@@ -159,7 +159,7 @@ class Screening:
         return tuple([_shown(finding, finding.id in leads) for finding in ordered])
 
     def _name(self, fact: Fact) -> tuple[str, bool, Summary]:
-        """What the fact of a diagnosis says, and the summary of the diagnosis."""
+        """The texts of the fact of a diagnosis, and the summary of the diagnosis."""
         name = str(fact.get("name"))
         said = name, bool(fact.get("holds")), self._base.summary(name)
         if len(self._named) < MAX_NAMED:

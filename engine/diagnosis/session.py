@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Session:
     """Facts of one run, as they arrive. Belongs to one thread at a time.
 
-    A fact is matched when it arrives; joins and conclusions are made when somebody asks. Each
-    answer equals that of a diagnosis from scratch.
+    A fact is matched when it arrives; joins and conclusions are made on demand. Each answer equals
+    that of a diagnosis from scratch.
     """
 
     def __init__(self, doctor: Diagnoser, facts: Iterable[Fact] = ()) -> None:

@@ -1,4 +1,4 @@
-"""What was read from source of an error message, for the report. It is no evidence of anything."""
+"""The source behind an error message, for the report. It is not evidence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SourceFacts:
                 self._arguments.setdefault(_place(fact), []).append(fact)
 
     def of(self, error: Fact) -> Mapping[str, Any] | None:
-        """What was read of an error message; None if nothing was."""
+        """The source behind an error message; None if it was not read."""
         text = str(error.get("text") or "")[:MESSAGE_KEPT]
         found = self._sites.get((text, str(error.get("exception") or "")), [])
         if not found:
@@ -59,7 +59,7 @@ def _argument(fact: Fact) -> dict[str, Any]:
 
 
 def _note(first: Fact, rest: list[Fact]) -> str:
-    """What keeps the place from being the only one."""
+    """The reasons why the place may not be the only one."""
     others = first.get("others")
     notes = []
     if isinstance(others, int):

@@ -14,11 +14,11 @@ from .source_facts import SourceFacts
 _FAILING = (None, "ERROR", "CRITICAL")
 _LOGS = ("probe:logs", "probe:transcripts", "probe:watch")
 _ON_PURPOSE = ("KeyboardInterrupt", "GeneratorExit", "StopIteration", "StopAsyncIteration")
-# What is asked in vain however often; others are tried again, and most tries succeed at last.
+# Requests that fail however often they are repeated; others are retried, and most retries succeed.
 _REFUSALS = {*range(400, 500)} - {408, 409, 425, 429}
 
 Place = tuple[str, int]
-"""What was read, and the line."""
+"""The source and line of a fact."""
 
 
 def unexplained(
@@ -29,8 +29,8 @@ def unexplained(
     vocabulary: Vocabulary,
 ) -> tuple[Unexplained, ...]:
     """The errors among the given facts on which no diagnosis rests, those that ended a program
-    first. Messages of one chain of exceptions, and facts from one line, tell of one happening: what
-    explains one of them explains all."""
+    first. Messages of one chain of exceptions, and facts from one line, report one event: an
+    explanation of one explains all."""
     errors = [f for f in known if f.kind in ERRORS and not explanations.is_derived(f)]
     if not errors:
         return ()
@@ -40,7 +40,7 @@ def unexplained(
     places = _places(evidence)
     explained = {f for f in errors if f in evidence or places & _places((f,))}
     explained |= _in_chains(errors, explained)
-    # The status of an answer says nothing more than the message that tells of it.
+    # The status of an answer adds nothing to the message that reports it.
     kind = min(f.kind for f in errors)
     left = [f for f in errors if f.kind == kind and f not in explained and _fails(f)]
     rows = {m.text: m.row for m in messages if not m.causes}
@@ -50,7 +50,7 @@ def unexplained(
 
 
 def _fails(fact: Fact) -> bool:
-    """Whether a fact tells of an error, not of a warning, of a retry or of a passing remark."""
+    """Whether a fact reports an error, not a warning, a retry or a passing remark."""
     from_log = any(p.source in _LOGS for p in fact.provenance)
     if fact.kind == "http_response":
         status = fact.get("status")
@@ -65,8 +65,8 @@ def _fails(fact: Fact) -> bool:
 
 
 def _in_chains(errors: Sequence[Fact], explained: Set[Fact]) -> Set[Fact]:
-    """The members of chains of exceptions of which one member is explained. A chain is printed from
-    its first cause to the final error."""
+    """The members of chains of exceptions with one explained member. A chain is printed from its
+    first cause to the final error."""
     chained = [f for f in errors if f.get("chain") and f.get("source") != "log"]
     chained.sort(key=lambda f: (min(_places((f,)), default=("", 0)), f.get("chain") == "final"))
     found: set[Fact] = set()
@@ -85,7 +85,7 @@ def _in_chains(errors: Sequence[Fact], explained: Set[Fact]) -> Set[Fact]:
 
 
 def _once(errors: Sequence[Fact]) -> Iterable[Fact]:
-    """Of the errors from one line the longest text, which holds the others."""
+    """The longest text among the errors from one line; it contains the others."""
     of_line: dict[object, Fact] = {}
     for fact in errors:
         where = min(_places((fact,)), default=None) or fact
@@ -143,6 +143,6 @@ def _places(facts: Iterable[Fact]) -> Set[Place]:
 
 
 def _read(location: str) -> Place | None:
-    """The line that a location names; None where it names none."""
+    """The line that a location names; None if it names none."""
     name, _, line = location.rpartition(":")
     return (name, int(line)) if name and line.isdecimal() else None

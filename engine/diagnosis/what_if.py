@@ -55,7 +55,7 @@ class WhatIf:
         return self._strongest(given) != self._strongest(without)
 
     def _strongest(self, assumed: frozenset[Fact]) -> Outcome:
-        """What is concluded and ruled out, and how strongly."""
+        """Conclusions and ruled-out diagnoses, with their strengths."""
         found: dict[object, str] = {}
         for values, strength, _ in sorted(self._outcome(assumed)):
             found[values] = max(found.get(values, ""), strength, key=_STRENGTHS.index)
@@ -76,7 +76,7 @@ class WhatIf:
 
 
 def satisfying_fact(literal: Literal, program: Program, kinds: Mapping[str, Kind]) -> Fact | None:
-    """A fact that makes a condition true; None where none can be made up, as for a join with
+    """A fact that makes a condition true; None if none can be made up, as for a join with
     another fact."""
     if literal.mode == "aggregate" or literal.joins:
         return None

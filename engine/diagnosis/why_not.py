@@ -50,7 +50,8 @@ class WhyNot:
     def __init__(
         self, constants: RuleConstants, evaluator: Evaluator, derived: Collection[str]
     ) -> None:
-        """``derived`` names the fact kinds that only rules make: nobody can be asked for them."""
+        """``derived`` names the fact kinds that only rules conclude: there is no question about
+        them."""
         self._derived = derived
         self._constants = constants
         self.prospects = constants.prospects

@@ -83,7 +83,7 @@ def test(item: Test) -> str:
 
 
 def _none_of(alternatives: Sequence[Sequence[Sequence[Any]]]) -> str:
-    """What rows of error tables exclude: messages of others, and those of more specific rows."""
+    """The exclusions of error rows: messages of other owners, and those of more specific rows."""
     names = {name for tests in alternatives for name, _, _ in tests}
     if not names <= {"owner", "owner_confidence"}:
         return "no more specific message"
@@ -131,7 +131,7 @@ def _event(event: Mapping[str, str | None]) -> str:
 
 
 def _is_implied(item: Test) -> bool:
-    """Tests that nobody wrote: a polarity, and that a fact assumes nothing."""
+    """Implicit tests: a polarity, and that a fact assumes nothing."""
     if item.op == "none_of":
         return all(op == "known" for tests in item.operand for _, op, _ in tests)
     polar = item.attribute in ("present", "holds", "is_set")
@@ -139,7 +139,7 @@ def _is_implied(item: Test) -> bool:
 
 
 class Named(NamedTuple):
-    """What an alias stands for: a fact, and the number of a count or series of such facts."""
+    """The value of an alias: a fact, and the number of a count or series of such facts."""
 
     fact: Fact
     number: float | None = None
@@ -150,7 +150,7 @@ Observed = Callable[[Fact], Fact]
 
 
 def message(program: Program, rule: Rule, firing: Firing, observed: Observed) -> str:
-    """The first message of a rule of which everything is known; else the last, with ``?``."""
+    """The first message of a rule whose values are all known; else the last, with ``?``."""
     messages = rule.messages
     if not messages or "{" not in messages[0]:
         return messages[0] if messages else ""
@@ -241,7 +241,7 @@ def _named(program: Program, literal: Literal, facts: Sequence[Fact], observed: 
 
 
 def _telling(program: Program, literal: Literal, facts: Sequence[Fact]) -> Fact:
-    """Of several facts that pass, the one that is furthest beyond the bound."""
+    """The fact furthest beyond the bound, of several that pass."""
     if len(facts) == 1:
         return facts[0]
     for name, op, bound in program.patterns[literal.pattern].tests:

@@ -264,7 +264,7 @@ class Run:
         return False
 
     def _excluded_keys(self, plan: RulePlan, slot: Slot) -> set[tuple[object, ...]]:
-        """What the facts of a negated slot bind its variables to. They are all there by now."""
+        """The bindings of a negated slot by its facts, which are complete by now."""
         place = plan.number, slot.number
         known = self._excluded.get(place)
         if known is None:

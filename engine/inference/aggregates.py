@@ -26,7 +26,7 @@ def evaluate(aggregate: Aggregate, matching: Sequence[Values]) -> Truth:
 
 
 def statistic(aggregate: Aggregate, matching: Sequence[Values]) -> float | None:
-    """The count, or the statistic of the series; None where it is undefined."""
+    """The count, or the statistic of the series; None if it is undefined."""
     if aggregate.value:
         series = numbers(aggregate, matching)
         enough = len(series) >= aggregate.min_points

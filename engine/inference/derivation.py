@@ -1,4 +1,4 @@
-"""What inference returns, and the interface that all its implementations share."""
+"""The result of inference, and the interface that all its implementations share."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Firing(NamedTuple):
     """A rule (its index in the program) that fired for one binding of its variables.
 
     ``premises`` holds for each literal of the rule the facts that it rests on, in canonical order:
-    those that pass (``match``), contradict (``refuted``) or are counted (``aggregate``). What a
-    literal excludes is not there, so the premises of ``unless_*`` are empty.
+    those that pass (``match``), contradict (``refuted``) or are counted (``aggregate``). The facts
+    that a literal excludes are absent, so the premises of ``unless_*`` are empty.
     """
 
     rule: int
@@ -130,7 +130,7 @@ def join_order(slots: Sequence[Sequence[str]]) -> tuple[int, ...]:
 
 
 def combinations_exceeded(most: int) -> str:
-    """What :attr:`Derivation.capped` says where joins do too much work."""
+    """The value of :attr:`Derivation.capped` if joins do too much work."""
     return (
         f"facts have more than {most:,} combinations; the rules of the stratum that joins them and "
         "of those above were left out"

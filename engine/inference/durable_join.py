@@ -81,7 +81,7 @@ def load_extension() -> Extension:
 
 
 def start(plan: RulePlan, budget: Budget, size: int) -> DurableJoin | None:
-    """Start the join of a rule; None where it is not within the limits, or cannot run here."""
+    """Start the join of a rule; None if it is not within the limits, or cannot run here."""
     if size < MIN_COMBINATIONS or not _fits(plan):
         return None
     try:

@@ -65,7 +65,7 @@ class HashJoin:
         return found
 
     def _onward(self, place: int, partials: list[Rows]) -> list[Rows]:
-        """What partial matches up to a slot become with the rows of all slots after it."""
+        """Extend partial matches up to a slot by the rows of all later slots."""
         for step in self._steps[place:]:
             grown: list[Rows] = []
             for partial in partials:

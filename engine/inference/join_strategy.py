@@ -1,4 +1,5 @@
-"""What a join strategy is: how rows of facts become matches of a rule, within a budget of work."""
+"""The interface of join strategies, which turn rows of facts into matches of a rule within a budget
+of work."""
 
 from __future__ import annotations
 

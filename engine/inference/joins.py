@@ -1,9 +1,9 @@
-"""The joins of one run: which facts fill the slots of a rule together.
+"""The joins of one run: combinations of facts that fill the slots of a rule.
 
 Facts that bind the variables of a slot alike are one row; a strategy combines rows into matches of
-the rule. What bounds it is the work really done: the number of different partial matches, of two
-slots or more, along the join order of each rule. It depends neither on the order of facts nor on
-the strategy, so neither does whether it is too much.
+the rule. The bound is the actual work: the number of different partial matches, of two slots or
+more, along the join order of each rule. It depends neither on the order of facts nor on the
+strategy, so neither does whether it is too much.
 """
 
 from __future__ import annotations

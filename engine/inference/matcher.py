@@ -1,7 +1,7 @@
-"""The matcher: which patterns does a fact pass, possibly pass, or contradict?
+"""The matcher finds the patterns that a fact passes, possibly passes, or contradicts.
 
-Patterns are found by kind and by one test: an equality, a choice of values, or texts of which each
-match of an expression contains one. So the cost of a fact follows its matches, not the rules.
+Patterns are found by kind and by one test: an equality, a choice of values, or texts, one of which
+each match of an expression contains. So the cost of a fact follows its matches, not the rules.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MAX_KEPT_TEXT = 2048
 
 class Candidate(NamedTuple):
     """A pattern that a fact may pass: the ``check`` that is left once it is looked up (None if
-    nothing is left), and the signals that it gives. ``possible`` and ``refuted`` are None where no
+    nothing is left), and the signals that it gives. ``possible`` and ``refuted`` are None if no
     rule waits for them."""
 
     number: int
@@ -181,7 +181,7 @@ class Matcher:
         return {**defaults, **dict(fact.values)} if defaults else dict(fact.values)
 
     def key(self, kind: str) -> Key | None:
-        """By what facts of a kind may be left out because no pattern looks at them; None where
+        """By what facts of a kind may be left out because no pattern looks at them; None if
         every fact is of interest."""
         table = self._table(kind)
         if table is None:
@@ -192,7 +192,7 @@ class Matcher:
         return Key(by_value.attribute, by_value.numbers.keys())
 
     def signals(self, kind: str, values: Values) -> list[Signal]:
-        """What the fact says of the patterns of its kind: ``unless_possible`` for those that it
+        """The state of the patterns of its kind for the fact: ``unless_possible`` for those that it
         passes or may pass, ``match`` for those it passes, ``refuted`` for those it contradicts."""
         table = self._kinds.get(kind) or self._table(kind)
         if table is None:
@@ -204,7 +204,7 @@ class Matcher:
         self, kind: str, constants: Mapping[str, Value], variable: Collection[str]
     ) -> tuple[Signal, ...] | None:
         """The signals of every fact with those constants, whatever its ``variable`` attributes are;
-        None where they depend on them."""
+        None if they depend on them."""
         table = self._table(kind)
         if table is None:
             return ()
@@ -285,7 +285,7 @@ class Matcher:
         return known
 
     def _rest(self, number: int, looked_up: str) -> FactCheck | None:
-        """What is left to check once a fact is found by the value of an attribute."""
+        """The remaining tests once a fact is found by the value of an attribute."""
         pattern = self._patterns[number]
         rest = tuple(t for t in pattern.tests if t.op != "eq" or t.attribute != looked_up)
         if len(rest) == len(pattern.tests) - 1:  # the one equality that the look-up has made

@@ -90,8 +90,8 @@ class Conclusion(NamedTuple):
 
 class Rule(NamedTuple):
     """One alternative of one entry. ``variables`` are in canonical order; ``waits`` are the signals
-    of its positive literals, the rarest first; of the ``messages`` the first counts of which
-    everything is known."""
+    of its positive literals, the rarest first; the first of the ``messages`` whose values are all
+    known counts."""
 
     id: str
     entry: str

@@ -2,7 +2,7 @@
 
 Small and plainly right rather than quick. It is the executable definition of the semantics and the
 oracle of the differential tests, so it shares no matching code with the engine: it interprets each
-test anew for every fact.
+test again for every fact.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class ReferenceBackend:
 
     def _work(self, stratum: int, known: Known) -> int:
         """The different partial matches, of two slots or more, that joins up to a stratum make;
-        zero where there cannot be too many."""
+        zero if there cannot be too many."""
         joins = [
             (rule, [slots[n] for n in join_order([[v for _, v in x.joins] for x in slots])])
             for rule in self._program.rules
@@ -138,7 +138,7 @@ class ReferenceBackend:
         )
 
     def _combinations(self, slots: Sequence[Literal], known: Known) -> int:
-        """What there would be to join if each fact of the kind of a slot fitted."""
+        """The number of joins if each fact of the kind of a slot fitted."""
         counts = [len(known.get(self._program.patterns[x.pattern].kind, ())) for x in slots]
         return sum(prod(counts[:length]) for length in range(2, len(slots) + 1))
 
@@ -236,7 +236,7 @@ class ReferenceBackend:
 
 
 def _unify(literal: Literal, binding: Bindings, values: Values) -> dict[str, Value] | None:
-    """The binding extended by the literal's joins, or None where they disagree or are missing."""
+    """The binding extended by the literal's joins, or None if they disagree or are missing."""
     extended = dict(binding)
     for attribute, variable in literal.joins:
         value = values.get(attribute)
@@ -318,7 +318,7 @@ def _ordered(op: str, left: Any, right: Any) -> bool:
 
 
 def equal(left: Value, right: Value) -> bool:
-    """Whether two values are the same: a truth value is no number."""
+    """Whether two values are the same: a truth value is not a number."""
     return isinstance(left, bool) == isinstance(right, bool) and left == right
 
 

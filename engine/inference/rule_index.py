@@ -1,4 +1,4 @@
-"""What the engine looks up by number or key, computed once when knowledge is compiled.
+"""Tables that the engine reads by number or key, computed once when knowledge is compiled.
 
 With it a run decodes only the rules and patterns that its facts touch.
 """
@@ -30,8 +30,8 @@ Signal = tuple[str, int]
 
 class AlphaTable(NamedTuple):
     """The patterns of one kind: by attribute and one of the values that it may have, by attribute
-    and texts of which it must contain one (lower-case ASCII, see :func:`contained`), and those
-    without such a test. The texts stand under a piece of theirs that few others have."""
+    and texts, one of which it must contain (lower-case ASCII, see :func:`contained`), and those
+    without such a test. The texts are indexed by a piece that few others have."""
 
     general: Sequence[int]
     by_value: Mapping[str, Mapping[tuple[str, Value], Sequence[int]]]

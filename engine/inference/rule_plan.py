@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class PlanContext(NamedTuple):
-    """What a plan depends on besides its rule: whether rules may derive facts that match a pattern
-    (``may_grow``), the signals of every fact that a conclusion may become (None where they depend
-    on the binding), and ``intern``, which makes equal values one object."""
+    """The inputs of a plan besides its rule: whether rules may derive facts that match a pattern
+    (``may_grow``), the signals of every fact that a conclusion may become (None if they depend on
+    the binding), and ``intern``, which makes equal values one object."""
 
     may_grow: Callable[[int], bool]
     signals_of: Callable[[Conclusion], Sequence[Signal] | None]
@@ -29,8 +29,8 @@ class PlanContext(NamedTuple):
 class Slot:
     """The place of a literal that binds facts. ``joins`` pairs attributes with variables;
     ``variables`` are the distinct ones, ``attributes`` what binds each of them, ``repeats`` the
-    further attributes (with the place of their variable) that must agree. ``grows`` says whether
-    rules may derive facts for it.
+    further attributes (with the place of their variable) that must agree. ``grows``: rules may
+    derive facts for it.
 
     Slots and plans are read at every step of every run, hence ``__slots__``.
     """
@@ -54,7 +54,8 @@ class Slot:
         self.repeats = tuple([(a, self.variables.index(v)) for a, v in repeats])
 
     def bind(self, values: Mapping[str, Value]) -> tuple[Value, ...] | None:
-        """What a fact binds the variables to; None where a value is missing or two disagree."""
+        """The values that a fact binds to the variables; None if a value is missing or two
+        disagree."""
         bound: Any = tuple(map(values.get, self.attributes))
         if None in bound:
             return None
@@ -132,9 +133,9 @@ class RulePlan:
 
 
 class ConclusionTemplate:
-    """What makes a conclusion: the ``fact`` where it is the same for all bindings, else its values
-    with the places of variables in a binding. ``signals`` are those of the fact, None where they
-    depend on the binding; no rule looks at a ``final`` fact."""
+    """A conclusion: the ``fact`` if it is the same for all bindings, else its values with the
+    places of variables in a binding. ``signals`` are those of the fact, None if they depend on the
+    binding; no rule looks at a ``final`` fact."""
 
     __slots__ = ("fact", "final", "kind", "signals", "strength", "values")
 

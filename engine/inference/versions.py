@@ -14,7 +14,7 @@ _NO_DEV = (1, 0)
 
 @lru_cache(maxsize=4096)
 def version_key(text: str) -> Key | None:
-    """A key that orders versions as PEP 440 does, or None where ``text`` is no version.
+    """A key that orders versions as PEP 440 does, or None if ``text`` is not a version.
 
     A local part (``+cpu``) is ignored: it names a build of the same release.
     """
@@ -47,7 +47,8 @@ def _is_number(text: str) -> bool:
 
 
 def is_prerelease(text: str) -> bool | None:
-    """Whether it is an alpha, beta, candidate or development release; None if it is no version."""
+    """Whether it is an alpha, beta, candidate or development release; None if it is not a
+    version."""
     key = version_key(text)
     if key is None:
         return None

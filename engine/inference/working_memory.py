@@ -11,7 +11,7 @@ from .rule_index import Signal
 __all__ = ["Match", "Token", "Values", "WorkingMemory"]
 
 Token = Fact | int
-"""A fact, or its place in a list of given facts that nobody needs as facts."""
+"""A fact, or its index in a list of given facts that are not needed as facts."""
 
 Match = tuple[Token, Values]
 """A fact that bears a signal out, and its attribute values with the defaults of its kind."""

@@ -13,7 +13,7 @@ EMAIL, HOST, HOME, USER = "EMAIL", "HOST", "HOME", "USER"
 ADDRESS, ACCOUNT = "ADDRESS", "ACCOUNT"  # only where it is asked for
 PLACES = (EMAIL, HOST, HOME, USER, ADDRESS, ACCOUNT)
 
-# Top-level domains of addresses people have; `x@w.T` in code is no address.
+# Top-level domains of addresses people have; `x@w.T` in code is not an address.
 _DOMAINS = frozenset((
     "com", "org", "net", "edu", "gov", "mil", "int", "io", "ai", "dev", "app", "cloud",
     "tech", "co", "info", "biz", "me", "xyz", "online", "site", "page", "invalid", "test",
@@ -117,7 +117,7 @@ def _is_address(text: str, following: str) -> bool:
 
 
 def _is_host(name: str, before: str, after: str) -> bool:
-    """``threading.local`` and ``google.protobuf.internal`` are no hosts; machines have a number or
+    """``threading.local`` and ``google.protobuf.internal`` are not hosts; machines have a number or
     a hyphen in their name, or stand in a URL or before a port. Before another dot only a name with
     both is one: ``gpu-7.corp.log``."""
     if after[:1] in ("(", "_") or name == "localhost.localdomain":

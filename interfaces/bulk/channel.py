@@ -9,7 +9,7 @@ _SIZE = 8
 
 
 def send(stream: BinaryIO, value: Any) -> None:
-    """Write one value. Raises OSError where nobody reads any more."""
+    """Write one value. Raises OSError if the reader is gone."""
     data = pickle.dumps(value, 5)
     stream.write(len(data).to_bytes(_SIZE, "big"))
     stream.write(data)

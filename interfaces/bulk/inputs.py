@@ -129,7 +129,7 @@ def _line_record(name: str, line: int, data: bytes, length: int) -> Record | Non
 
 
 def _whole_length(stream: BinaryIO, length: int) -> int:
-    """The length of a line, ``length`` bytes of which have been read; skips the rest."""
+    """Skip the rest of a line and return its length; ``length`` bytes have been read."""
     while piece := stream.readline(_PIECE):
         length += len(piece)
         if piece.endswith(b"\n"):

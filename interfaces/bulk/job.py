@@ -32,7 +32,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Identity(NamedTuple):
-    """What must be the same for a job to resume."""
+    """The values that must be the same for a job to resume."""
 
     inputs: tuple[tuple[Any, ...], ...]
     knowledge: str

@@ -30,13 +30,13 @@ class _ClosedError(Exception):
 
 
 class LocalRunner:
-    """Runs chunks in processes. They are started anew, not forked, so that they share no lock, open
+    """Runs chunks in processes. They are spawned, not forked, so that they share no lock, open
     file or half-finished state with this process."""
 
     def __init__(
         self, setup: Setup, workers: int, say: Callable[[str], object] = lambda text: None
     ) -> None:
-        """``say`` is told what the job waits for, where that takes long."""
+        """``say`` gets a note on the work that takes long."""
         self._setup = setup
         self._workers = workers
         self._say = say

@@ -1,9 +1,8 @@
 """The Ray runner in a process of its own.
 
-Where parts of the cluster are lost, Ray ends the process that uses it, without an exception and
-with an exit code of its own. Here that costs a process which holds nothing; the job says so
-(MM338), and what it has written stays. Where the job dies, the process ends with the cluster that
-it began.
+If parts of the cluster are lost, Ray ends the process that uses it, without an exception and with
+an exit code of its own. Here it ends a process that holds no results; the job reports it (MM338)
+and keeps its output. If the job dies, the process ends together with the cluster that it started.
 """
 
 from __future__ import annotations
@@ -100,8 +99,8 @@ class RayProcess:
             send(self._to, value)
 
     def _answer(self) -> Any:
-        """What it says next but for notes. Raises what it raises, and :class:`ModelMedicError`
-        (MM338) where it is gone."""
+        """Return its next answer, without notes. Raises the errors that it raised, and
+        :class:`ModelMedicError` (MM338) if it is gone."""
         while True:
             try:
                 answer = receive(self._from)
@@ -131,7 +130,7 @@ def main() -> None:
     threading.Thread(target=_listen, args=(requests, inbox), daemon=True).start()
     try:
         _serve(inbox, answers)
-    except OSError:  # nobody reads the answers
+    except OSError:  # the reader of the answers is gone
         _end()
 
 

@@ -161,7 +161,7 @@ def _answers(place: tuple[str, int]) -> bool:
 
 
 def _head(ray: Any, address: str) -> tuple[str, int]:
-    """Where the head of the cluster listens: to clients, or to all others."""
+    """The address of the head of the cluster: for clients, or for all others."""
     if not address.startswith("ray://"):
         address = ray.get_runtime_context().gcs_address
     host, _, port = address.removeprefix("ray://").rpartition(":")

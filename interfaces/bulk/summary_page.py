@@ -33,7 +33,7 @@ VersionRow = tuple[str, int, int, float, str]
 
 
 def summary_page(tally: Tally, base: KnowledgeBase) -> Redacted[str]:
-    """The page. What comes from outside (versions, names) is visible, escaped and redacted."""
+    """The page. Texts from outside (versions, names) are made visible, escaped and redacted."""
 
     def version(name: str, group: Group) -> VersionRow:
         shown = top(group.diagnoses, base)

@@ -50,7 +50,7 @@ class Group:
 
 
 class Seen(NamedTuple):
-    """What is counted of a record. ``day`` is empty if it has no time."""
+    """The values of a record that are counted. ``day`` is empty if it has no time."""
 
     findings: Sequence[Ranked]
     packages: Sequence[tuple[str, str]] = ()

@@ -53,7 +53,7 @@ def packed(base: KnowledgeBase) -> Knowledge:
 
 
 class Setup(NamedTuple):
-    """What a worker needs; can be pickled."""
+    """The setup of a worker; can be pickled."""
 
     knowledge: Knowledge
     machine: Machine

@@ -1,8 +1,6 @@
-"""What a worker process runs: it takes its setup and chunks from its standard input, and answers
-on its standard output.
-
-When the job's process dies, the input ends, and so does this process: at once, whatever it is
-doing, and without a word.
+"""The program of a worker process. It reads its setup and chunks from standard input and answers on
+standard output. When the job's process dies, the input ends, and this process ends at once and
+silently.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ def main() -> None:
     Thread(target=_listen, args=(requests, inbox), daemon=True).start()
     try:
         _serve(inbox, answers)
-    except OSError:  # nobody reads the answers
+    except OSError:  # the reader of the answers is gone
         os._exit(0)
 
 

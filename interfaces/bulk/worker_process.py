@@ -74,7 +74,7 @@ class WorkerProcess:
         return answer
 
     def doing(self) -> str:
-        """What it has been doing for how long."""
+        """Its current work, and for how long."""
         seconds = time.monotonic() - self._since
         chunk = self._chunk
         what = "starting" if chunk is None else f"working on {_place(chunk)}"

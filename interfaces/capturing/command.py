@@ -20,7 +20,7 @@ MAX_IDS_BYTES = 16 << 20
 
 
 class _Wish(NamedTuple):
-    """What is to be captured, as the options say."""
+    """The captures to make, from the options."""
 
     folder: Path
     hf: str
@@ -134,7 +134,7 @@ def _captured(wish: _Wish) -> None:
 
 
 def _add_runs(folder: Path, runs: dict[str, dict[str, Any]]) -> None:
-    """What the runs say, behind what was written of the reference."""
+    """The notes of the runs, after those on the reference."""
     file = folder / "capture.json"
     document = json.loads(file.read_text(encoding="utf-8"))
     hashes = document["sha256"]

@@ -84,7 +84,7 @@ def packet(inputs: Sequence[Path], doctor: Diagnoser) -> Redacted[Packet]:
 
 
 def summary_lines(made: Packet, target: Path) -> Iterator[Line]:
-    """What was written, and what is still missing."""
+    """The files written, and the evidence that is still missing."""
     yield Line(f"{target}: {', '.join(made.files)}", style="heading")
     missing = [need for need in made.needs if not need.found]
     if missing:
@@ -218,7 +218,7 @@ def _way(way: GatherStep) -> str:
 
 
 def packet_items(report: Report, doctor: Diagnoser) -> tuple[PacketItem, ...]:
-    """What the diagnoses of a report ask for, each thing once, in order of importance."""
+    """The needs of the diagnoses of a report, each once, in order of importance."""
     wanted: dict[str, list[str]] = {}
     places: dict[str, list[Any]] = {}
     for d in report.diagnoses:

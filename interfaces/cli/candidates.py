@@ -1,8 +1,7 @@
-"""What can be completed: ids, kinds, names of sessions and packs, files.
-
-Each function has the form that click's ``shell_complete`` wants. They run at every press of the
-Tab key, so they read the compiled knowledge from the cache and import what they need alone; a
-knowledge that does not load completes nothing.
+"""Candidates for completion: ids, kinds, names of sessions and packs, files. Each function has the
+form of click's ``shell_complete``. They run at every press of the Tab key, so they read the
+compiled knowledge from the cache and import little; if the knowledge does not load, they complete
+nothing.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..consult.text_matching import Understood
 
 MOST_LINES = 12
-"""A text of more lines is no description."""
+"""A text of more lines is not a description."""
 
 
 @command(name="")
@@ -69,7 +69,7 @@ class _Entry:
         self._vocabulary = context.base.vocabulary
 
     def paths(self, paths: Sequence[Path], said: str = "") -> int:
-        """What is at paths, and what is said of it."""
+        """Files, and a complaint about them."""
         from ..inspection import gather
 
         facts, problems, read = gather(paths, self._vocabulary, deadline=self._context.deadline)
@@ -79,7 +79,7 @@ class _Entry:
         return self._conclude(Case((*self._told(said), *facts), tuple(problems), tuple(read)))
 
     def _told(self, said: str) -> tuple[Fact, ...]:
-        """What words beside paths say; they take nothing from what is read."""
+        """The facts of a complaint given with paths; they replace no facts from files."""
         if not said:
             return ()
         found = _understood(self._context, said)
@@ -154,7 +154,8 @@ class _Entry:
         return tuple(parse_facts(text, STDIN, self._vocabulary))
 
     def _artefact(self, raw: bytes) -> Case | None:
-        """What a probe reads of it; None where none knows it or finds anything."""
+        """The facts that a probe reads from it; None if no probe recognises it or finds
+        anything."""
         from ...probes.pasted import gather_pasted
 
         found = gather_pasted(raw, self._vocabulary, STDIN)
@@ -193,7 +194,7 @@ _SCHEMAS = {"modelmedic/report/1": "report of ModelMedic"}
 
 
 def _understood(context: Context, text: str) -> Understood:
-    """What the words say, as a consultation reads them."""
+    """The facts in some words, as a consultation reads them."""
     from ...engine.diagnosis.dialogue.dialogue import Dialogue
     from ..consult.text_matching import TextMatcher
 
@@ -244,7 +245,7 @@ def _with_group_options(context: Context) -> Context:
 
 
 def _schema(text: str) -> str:
-    """The schema that a JSON document names; empty where it is none."""
+    """The schema that a JSON document names; empty if the text is not JSON."""
     if not text.startswith("{"):
         return ""
     try:

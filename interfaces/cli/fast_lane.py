@@ -68,8 +68,8 @@ class Arguments(NamedTuple):
     """The arguments as parsed before click.
 
     ``words`` are for click. ``given`` holds the values of known options, in order. ``is_main_job``:
-    there is nothing else, and the values are valid. ``mask`` is what every command can be told to
-    mask; no command sees it.
+    there is nothing else, and the values are valid. ``mask`` is the value of the option that every
+    command has; no command sees it.
     """
 
     words: list[str]

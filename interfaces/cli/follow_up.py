@@ -32,7 +32,7 @@ FOLLOW_UP = click.option(
 
 
 class Case(NamedTuple):
-    """What was gathered so far, and from what: path, what it is, number of facts."""
+    """The facts gathered so far, and their sources: path, kind of file, number of facts."""
 
     facts: tuple[Fact, ...]
     problems: tuple[Problem, ...] = ()
@@ -115,7 +115,7 @@ class _Loop:
         return self._context.emit_report(report, read=case.read, lines=lines, pictures=pictures)
 
     def go_on(self, case: Case, code: int) -> int:
-        """Offer one probe after another, then ask what decides the cause, as long as somebody
+        """Offer one probe after another, then the question that decides the cause, while the user
         answers."""
         while code != output.INTERRUPTED and self._context.is_conversation():
             offer = next(self.readings(self.report(case), shown=True), None)
@@ -134,7 +134,7 @@ class _Loop:
         return code
 
     def answered(self, case: Case) -> Case | None:
-        """The case with the answer to the question that decides its cause; None where there is no
+        """The case with the answer to the question that decides its cause; None if there is no
         such question or no answer."""
         if case.interrupted or _has_cause(self.report(case)):
             return None
@@ -185,7 +185,7 @@ class _Loop:
                 yield reading
 
     def run(self, reading: Reading) -> Case | None:
-        """What a probe finds; None where it was interrupted."""
+        """The result of a probe; None if it was interrupted."""
         self._done.add(reading.command)
         _say(f"Running {reading.command} ...")
         try:

@@ -1,4 +1,4 @@
-"""What arguments are that name no command: paths, a mistyped command, or words to be understood."""
+"""Classifies arguments that name no command: paths, a mistyped command, or words."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def are_paths(words: Sequence[str]) -> bool:
 
 
 def paths_and_words(words: Sequence[str]) -> tuple[Sequence[str], str] | None:
-    """Files or folders and what is said of them; None where the words are not both. Said is what
-    stands in quotes, or several words behind what can only be a path."""
+    """Split the words into paths and a complaint; None unless there are both. A complaint is
+    quoted, or several words after a clear path."""
     quoted = [word for word in words if len(word.split()) > 1 and not exists(word)]
     named = [word for word in words if word not in quoted]
     if quoted:
@@ -55,8 +55,8 @@ def looks_like_path(word: str) -> bool:
 
 
 def mistyped(words: Sequence[str], commands: Collection[str]) -> bool:
-    """Whether the first word was meant to be a command: alone, or with arguments behind it that
-    nobody would say in a sentence."""
+    """Whether the first word was meant to be a command: alone, or with arguments that fit no
+    sentence."""
     first, *rest = words
     if len(first.split()) != 1 or exists(first) or looks_like_path(first):
         return False

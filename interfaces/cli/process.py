@@ -87,7 +87,7 @@ def _run(arguments: Arguments) -> int:
     try:
         return _reported(arguments)
     except UnsafeOutputError as error:
-        # This fixed message bypasses the output guard, which is what failed.
+        # This fixed message bypasses the output guard, because the guard failed.
         sys.stderr.write(f"{error}\n")
         return output.INTERNAL
 

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 MAX_NEIGHBOURS = 3
 MANY_FILES = 500
-"""A package with more files takes seconds; a reader without a terminal is told, too."""
+"""A package with more files takes seconds; the note appears without a terminal, too."""
 
 
 class Environment(NamedTuple):
-    """Whose packages are read: those of an interpreter or a folder, else those of this process."""
+    """The packages to read: those of an interpreter or a folder, else those of this process."""
 
     python: Path | None = None
     site: Path | None = None
 
     def checked(self) -> Environment:
-        """Itself. Raises :class:`ModelMedicError` where a folder that is asked for is none."""
+        """Return itself. Raises :class:`ModelMedicError` if a named folder does not exist."""
         if self != Environment():
             from ...reading.packages.environments import site_folder
             from ...reading.packages.folder import SiteFolder

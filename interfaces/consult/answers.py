@@ -60,8 +60,8 @@ def value_of(text: str, attribute: Attribute | None) -> str:
 
 
 def _calculated(typed: str, attribute: Attribute) -> str | None:
-    """What several numbers come to: ``3 of 12`` for a share, ``80 / 30`` for a ratio, and a
-    difference where the value may be negative."""
+    """Calculate several numbers: ``3 of 12`` as a share, ``80 / 30`` as a ratio, and a difference
+    if the value may be negative."""
     parts, whole = _RATIO.split(typed), not attribute.unit
     if whole and len(parts) == 2:
         part, of = (_amount(each) for each in parts)

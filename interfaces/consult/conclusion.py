@@ -69,7 +69,7 @@ class Conclusion:
         yield Line(d.title, mark=f"[{d.severity}] ", style=severity_style(d))
         yield Line(f"{_CONFIDENCE[d.confidence]}  ({d.id})", 2)
         if d.conflicting:
-            yield Line("Other evidence speaks against it; `how` shows both.", 2, "warning")
+            yield Line("Other evidence contradicts it; `how` shows both.", 2, "warning")
         yield Line(d.summary, 2)
         if d.explains:
             titles = {x.id: x.title for x in report.diagnoses}
@@ -122,7 +122,7 @@ class Conclusion:
         yield from section("Weak leads (do not act on these alone):", shown)
 
     def _benign(self, report: Report, *, alone: bool) -> Iterator[Line]:
-        """What is normal, or simply the next step; in full if there is nothing else."""
+        """Benign findings, or just the next step; in full if there is nothing else."""
         normal = [d for d in report.diagnoses if d.kind == "benign"]
         if normal and not alone:
             yield Line()
@@ -146,7 +146,7 @@ class Conclusion:
             yield Line(f"and {len(report.ruled_out) - _MOST_LISTED} more in the `report`", 2, "dim")
 
     def _deciding(self, dialogue: Dialogue) -> Iterator[Line]:
-        """What would decide it, and how to find it out."""
+        """The deciding facts, and how to find them out."""
         for number, step in enumerate(dialogue.deciding, 1):
             yield Line(step.text, 2, "heading", mark=f"{number}. ")
             if step.type == "probe":
@@ -228,7 +228,7 @@ def status(dialogue: Dialogue, width: int) -> str:
 
 
 def news(before: Dialogue, after: Dialogue) -> Iterator[Line]:
-    """What an answer has changed."""
+    """The changes after an answer."""
     old, new = _state(before.report if before.facts else None), _state(after.report)
     changes = [
         f"{state}: {title}"
@@ -270,7 +270,7 @@ def _leading(dialogue: Dialogue) -> str:
 
 
 def _state(report: Report | None) -> dict[str, tuple[str, str]]:
-    """What the report says about each diagnosis."""
+    """The state of each diagnosis in the report."""
     if report is None:
         return {}
     found = {r.id: ("ruled out", r.title) for r in report.ruled_out}

@@ -1,4 +1,4 @@
-"""What a consultation saves: the facts, a report, the escalation packet."""
+"""The files that a consultation saves: the facts, a report, the escalation packet."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Intake:
             raise _error("MM311", f"there is no probe {name!r}", hint)
         if path is None:
             hint = f"use `inspect PATH`, or in another terminal: {known[name].command}"
-            raise _error("MM311", f"the probe {name!r} has to be told what to read", hint)
+            raise _error("MM311", f"the probe {name!r} needs a path", hint)
         return self.inspect(rest)
 
     def is_place(self, words: str) -> bool:
@@ -87,7 +87,7 @@ class Intake:
 
 
 class InputHandler:
-    """Handles the lines that are no commands. Every method takes a dialogue, shows what it
+    """Handles the lines that are not commands. Every method takes a dialogue, shows what it
     understood, and returns the dialogue that follows."""
 
     def __init__(self, driver: Driver, texts: Texts, matcher: TextMatcher, intake: Intake) -> None:
@@ -193,7 +193,7 @@ class InputHandler:
 
 
 def _says_nothing(text: str) -> bool:
-    """Whether somebody says that there is nothing to look at."""
+    """Whether the user says that there is nothing to look at."""
     return consent(text) is False or text.strip().lower() in ("none", "nothing")
 
 

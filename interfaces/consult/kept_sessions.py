@@ -55,16 +55,16 @@ class KeptSessions:
         return NewSession(self._folder / _FOLDER)
 
     def files(self) -> list[SessionFile]:
-        """What is kept, newest first."""
+        """The saved consultations, newest first."""
         paths = [p for p in (self._folder / _FOLDER).glob("*.json") if p.is_file()]
         paths += [p for p in [self._folder / _EARLIER] if p.is_file()]
         paths.sort(key=lambda path: (-path.stat().st_mtime_ns, path.name))
         return [SessionFile(path) for path in paths]
 
     def choose(self, start: Dialogue, driver: Driver, phrasing: Phrasing, name: str = "") -> Kept:
-        """The one that the user wants to go on with; by its ``name``, if that is given. Raises
-        :class:`ModelMedicError` (MM313) if there is none that can be read, EOFError or
-        KeyboardInterrupt if none is wanted."""
+        """Choose the consultation to continue, by its ``name`` if given. Raises
+        :class:`ModelMedicError` (MM313) if none can be read, EOFError or KeyboardInterrupt if the
+        user wants none."""
         if name:
             return self._named(name, start, driver, phrasing)
         kept, broken = self._readable(start)
@@ -120,7 +120,7 @@ class KeptSessions:
 
 
 def recap(kept: Kept, phrasing: Phrasing, mark: str = "- ") -> Iterator[Line]:
-    """What a consultation was about, how far it came, and what is left."""
+    """The subject of a consultation, its progress, and the causes that are left."""
     dialogue = kept.dialogue
     symptoms = [phrasing.said(f) for f in dialogue.facts if f.kind in ("symptom", "error_message")]
     about = symptoms[0] if symptoms else "nothing is said yet"

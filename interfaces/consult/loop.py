@@ -69,7 +69,7 @@ class Consultation:
         return self.dialogue
 
     def _uninterrupted(self) -> None:
-        """One turn; Ctrl-C while it thinks or shows something is no end either."""
+        """One turn; Ctrl-C while it thinks or shows something is not an end either."""
         try:
             self._turn(self.dialogue.next())
         except KeyboardInterrupt:
@@ -211,7 +211,7 @@ class Consultation:
         probes = self.dialogue.doctor.base.vocabulary.probes
         if entry.question in probes or not (entry.answer or entry.question == "symptom"):
             hint = f"`probe {entry.question}`" if entry.question in probes else "`back`"
-            what = f"{number} was no answer to a question"
+            what = f"{number} was not an answer to a question"
             raise ModelMedicError(Problem("MM318", what, None, f"use {hint} instead"))
         answer = answer or self._asked_again(place)
         if answer.strip():

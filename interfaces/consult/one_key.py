@@ -30,7 +30,7 @@ _BURST = 65_536
 def next_question(
     doctor: Diagnoser, facts: Sequence[Fact]
 ) -> tuple[Dialogue, AskedQuestion] | None:
-    """The best question, and the dialogue that takes its answer; None where none would help."""
+    """The best question, and the dialogue that takes its answer; None if none would help."""
     vocabulary = doctor.base.vocabulary
     readable = _readable(facts, vocabulary)
 
@@ -47,7 +47,7 @@ def next_question(
 
 
 def _readable(facts: Sequence[Fact], vocabulary: Vocabulary) -> frozenset[str]:
-    """The kinds that probes could gather from files that were not given; nobody is asked for
+    """The kinds that probes could gather from files that were not given; there is no question about
     these."""
     sources = {p.source.removeprefix("probe:") for fact in facts for p in fact.provenance}
     probes = vocabulary.probes.values()
@@ -109,7 +109,7 @@ def lines(question: AskedQuestion, known: Answers, phrasing: Phrasing) -> list[L
 
 
 def ask(question: AskedQuestion, base: KnowledgeBase) -> str | None:
-    """The answer that a key stands for; None where it is not known, or nobody wants to answer."""
+    """The answer of a key; None for "not known" or if the user does not want to answer."""
     known = answers(question, base.vocabulary)
     write(lines(question, known, Phrasing(base)), sys.stdout)
     sys.stdout.write(f"One key ({', '.join(known)}; Enter: not known) ")
@@ -126,7 +126,7 @@ def ask(question: AskedQuestion, base: KnowledgeBase) -> str | None:
 
 def _key() -> str:
     """One key of the terminal; what arrived with it, such as the rest of a paste, is taken off too
-    and is no key. A whole line where the terminal cannot give keys."""
+    and is not a key. A whole line where the terminal cannot give keys."""
     try:
         import termios
 

@@ -91,7 +91,7 @@ class Phrasing:
         return "; ".join(found)
 
     def answers_of(self, question: str) -> Mapping[str, str]:
-        """The answers that an earlier question allows; empty where a value was typed."""
+        """The answers that an earlier question allows; empty if a value was typed."""
         if question == "symptom":
             return dict(self._base.vocabulary.kinds["symptom"].attributes["name"].values or {})
         node = self._node(question)

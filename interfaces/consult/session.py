@@ -1,4 +1,4 @@
-"""What is kept between consultations, in the user's state folder, readable only by the user."""
+"""Saves consultations in the user's state folder, readable only by the user."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class SessionFile:
             replace_file(self.path, text.encode("ascii"))
 
     def load(self, vocabulary: Vocabulary) -> tuple[HistoryEntry, ...]:
-        """The saved entries. Raises :class:`ModelMedicError` (MM313) if there are none that this
-        version can read."""
+        """The saved entries. Raises :class:`ModelMedicError` (MM313) if this version can read
+        none."""
         from ...facts.fact_file import read_text
 
         if not self.path.exists():

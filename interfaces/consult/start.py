@@ -28,8 +28,8 @@ def consult(
     vi: bool = False,
     told: str = "",
 ) -> int:
-    """Run one consultation and return the exit code of its report. ``resume`` names a kept one to
-    go on with, empty where the user is to choose; ``told`` is what they have said already."""
+    """Run one consultation and return the exit code of its report. ``resume`` names a saved one to
+    continue, empty to let the user choose; ``told`` is their complaint so far."""
     doctor = context.doctor
     gc.freeze()  # the knowledge stays; collect only what follows
     gc.enable()

@@ -155,7 +155,7 @@ class TerminalDriver:
 
 
 def _keyboard() -> Input | None:
-    """None where the line editor has to choose."""
+    """None if the line editor has to choose."""
     if sys.platform == "win32":
         return None
     from .keyboard import Keyboard

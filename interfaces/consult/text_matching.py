@@ -17,12 +17,11 @@ ERROR_SYMPTOM = "opaque-error"
 
 
 class Understood(NamedTuple):
-    """What was recognised in a text: ``facts`` (symptoms that there are, and those that the text
-    denies) and error ``messages``; ``causes`` are diagnoses that the text names. Where nothing fits
-    well, ``near`` lists similar symptoms, best first, at most four. ``similar`` are known issues
-    that the text looks like; none where a row of an error table knows it. ``onward`` says, for a
-    symptom without a triage of its own, whose triage goes on if that occurs as well; it is no
-    fact."""
+    """The meaning of a text: ``facts`` (symptoms that it states or denies) and error ``messages``;
+    ``causes`` are diagnoses that the text names. If nothing fits well, ``near`` lists similar
+    symptoms, best first, at most four. ``similar`` are known issues that the text resembles; none
+    if an error row knows it. ``onward`` gives, for a symptom without its own triage, the symptom
+    whose triage continues; it is not a fact."""
 
     facts: tuple[Fact, ...] = ()
     messages: tuple[Message, ...] = ()
@@ -59,7 +58,7 @@ class TextMatcher:
 
         similar = like_complaint(text, self._doctor.base, facts)
         if similar and not found.causes and not self._lexicon.is_sure(text):
-            found = _doubted(found)  # it may be about the issue, of which the lexicon knows nothing
+            found = _doubted(found)  # it may be about the issue, which the lexicon does not know
         return found._replace(similar=similar)
 
     def _read(self, text: str) -> Understood:

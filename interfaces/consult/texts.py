@@ -87,7 +87,7 @@ class Texts:
             )
 
     def closing(self, dialogue: Dialogue) -> Iterator[Line]:
-        """What to do when there is nothing left to ask."""
+        """Advice when there is nothing left to ask."""
         yield Line()
         if not dialogue.facts:
             yield Line(
@@ -108,7 +108,7 @@ class Texts:
         )
 
     def understood(self, found: Understood) -> Iterator[Line]:
-        """What was heard in a text, what it denies, and which causes it names."""
+        """The symptoms in a text, those that it denies, and the causes that it names."""
         heard = [f for f in found.facts if f.kind in ("symptom", "error_message")] or found.facts
         for fact in heard[:_MAX_FACTS]:
             mark = "" if fact.get("present") is False else "understood: "

@@ -1,7 +1,6 @@
-"""Tells a paste from typing where the terminal does not mark it.
-
-Nobody types two lines at once. What arrives so is one text, unless each line is a short answer that
-was typed ahead while the program was busy.
+"""Distinguishes a paste from typing if the terminal does not mark it. A user cannot type two lines
+at once, so lines that arrive together are one text, unless each is a short answer typed ahead while
+the program was busy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Keeps the reading of paths inside the folders that the server was given.
 
-A path is checked before it is read. What a probe opens on the way, such as a file that an index
-names or a link, is checked when it is opened, by an audit hook.
+A path is checked before it is read. Files that a probe opens on the way, such as a file that an
+index names or a link, are checked by an audit hook when they are opened.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ROOTS: ContextVar[tuple[str, ...]] = ContextVar("roots", default=())
 _EVENTS = frozenset({"open", "os.listdir", "os.scandir"})
 _SYSTEM = ("/proc/cpuinfo", "/proc/meminfo", "/proc/self/maps", "/proc/self/status", "/proc/sys",
            "/sys", "/dev/null")  # fmt: skip
-"""What libraries look up when they are loaded; a link to it is refused."""
+"""Paths that libraries look up while they are loaded; a link to them is refused."""
 
 
 def within(given: str, roots: Sequence[Path]) -> Path:
@@ -39,8 +39,8 @@ def within(given: str, roots: Sequence[Path]) -> Path:
 
 @contextmanager
 def confined(roots: Sequence[Path]) -> Iterator[None]:
-    """What is opened here, in this thread, must lie in the roots; else it is refused as if by its
-    permissions. Needs :func:`guard_files`."""
+    """Refuse files outside the roots in this thread, as if their permissions forbade it. Needs
+    :func:`guard_files`."""
     before = _ROOTS.set(tuple(map(str, roots)))
     try:
         yield
@@ -71,7 +71,7 @@ def _judge(event: str, arguments: tuple[Any, ...]) -> None:
 
 @cache
 def _libraries() -> tuple[str, ...]:
-    """Where code is loaded from."""
+    """The folders from which code is loaded."""
     found = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     ours = Path(__file__).parents[2]
     return (*sorted(found), str(ours), str(ours.resolve()))

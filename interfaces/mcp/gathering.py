@@ -26,7 +26,7 @@ __all__ = ["guard_files"]
 PASTED = "<text>"
 MAX_FACTS = 500
 MAX_CHARACTERS = 60_000
-"""Of the facts that are given back."""
+"""Limit of the returned facts."""
 
 
 @tool("read_text", "Read a text", schemas.GATHERED, gathers=True, optional=("form",),
@@ -99,7 +99,7 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
 def _gathered(
     doctor: Diagnoser, outcome: Outcome, read: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What the facts say, with the facts themselves."""
+    """The diagnosis of the facts, with the facts themselves."""
     verdict, quoted = parts(doctor.diagnose(outcome.facts, outcome.problems))
     answer = answered(doctor, schemas.GATHERED, {"read": read, "report": verdict}, quoted)
     answer["untrusted_evidence"] |= _facts(outcome.facts)

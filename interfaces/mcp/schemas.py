@@ -138,7 +138,7 @@ GATHERED = closed(
     {
         "read": {
             **_list(closed({"form": _TEXT, "title": _TEXT, "facts": {"type": "integer"}})),
-            "description": "What was read, as what, and how many facts it gave.",
+            "description": "The files read, their kinds, and the number of facts from each.",
         },
         "report": REPORT,
     }

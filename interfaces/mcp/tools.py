@@ -39,8 +39,8 @@ Answer = Callable[..., dict[str, Any]]
 
 
 class Allowed(NamedTuple):
-    """What the server may read besides the arguments: the source of installed packages, and what
-    lies in folders."""
+    """Sources that the server may read besides the arguments: installed packages, and files in
+    folders."""
 
     source: Environment | None = None
     roots: tuple[Path, ...] = ()
@@ -102,7 +102,7 @@ def diagnose(doctor: Diagnoser, given: Given) -> dict[str, Any]:
 
 @tool("decode", "Decode an error", schemas.REPORT, needs="source", text=schemas.TEXT)
 def decode(doctor: Diagnoser, given: Given, source: Environment | None = None) -> dict[str, Any]:
-    """What an error message, traceback or piece of a log means, its causes and fixes."""
+    """Explain an error message, traceback or piece of a log, with its causes and fixes."""
     from ...probes.messages.probe import read_messages
 
     outcome = read_messages(given["text"], doctor.base.vocabulary)
@@ -115,7 +115,7 @@ def decode(doctor: Diagnoser, given: Given, source: Environment | None = None) -
 @tool("next_question", "Next best step", schemas.NEXT, facts=schemas.FACTS)
 def next_question(doctor: Diagnoser, given: Given) -> dict[str, Any]:
     """The best question to ask the user and the best probe to let them run, given the facts so
-    far. Add the answer as a fact ('sets' says of which form) and call again."""
+    far. Add the answer as a fact ('sets' gives its form) and call again."""
     report = doctor.diagnose(_facts(doctor, given["facts"]))
     first = {step.type: step._asdict() for step in reversed(report.next)}
     verdict = {kind: first.get(kind) for kind in ("question", "probe", "action")}
@@ -144,7 +144,7 @@ def why_not(doctor: Diagnoser, given: Given) -> dict[str, Any]:
 
 @tool("whatif", "What if", schemas.WHAT_IF, facts=schemas.FACTS, change=schemas.FACTS)
 def what_if(doctor: Diagnoser, given: Given) -> dict[str, Any]:
-    """Which diagnoses would come and go if facts were different."""
+    """List the diagnoses that would come and go if facts were different."""
     facts, change = (_facts(doctor, given[part]) for part in ("facts", "change"))
     return answered(doctor, schemas.WHAT_IF, doctor.what_if(facts, change))
 
@@ -273,7 +273,7 @@ def of_unexplained(errors: Iterable[Unexplained]) -> Iterable[tuple[str, str, st
 
 
 def of_problems(problems: Iterable[Problem]) -> Iterable[tuple[str, str, str]]:
-    """What could not be read; these messages quote the input."""
+    """The inputs that could not be read; these messages quote the input."""
     return (
         (f"p{n}", p.message, str(p.where) if p.where else "") for n, p in enumerate(problems, 1)
     )

@@ -26,7 +26,7 @@ Id = str | int | None
 
 
 class Refusal(NamedTuple):
-    """Why a line is no message; ``id`` is that of the request, as far as it can be told."""
+    """The reason why a line is not a message; ``id`` is the id of the request, if known."""
 
     code: int
     message: str
@@ -98,7 +98,8 @@ class Wire:
 
 
 def read(line: bytes, pending: Collection[str]) -> dict[str, Any] | Refusal:
-    """The message in a line, or why it is none. Nothing of the line is quoted."""
+    """The message in a line, or the reason why it is not a message. Nothing of the line is
+    quoted."""
     if len(line) > MAX_LINE:
         return Refusal(INVALID_REQUEST, f"a message has at most {MAX_LINE:,} bytes")
     try:

@@ -68,7 +68,7 @@ def decode_lines(report: Report) -> Iterator[Line]:
 
 
 def _is_notice(d: Diagnosis) -> bool:
-    """Whether a finding is about a line that is no failure: harmless, or a warning for certain.
+    """Whether a finding is about a line that is not a failure: harmless, or a warning for certain.
     What is only possible counts as a warning, however severe it would be."""
     return d.kind == "benign" or (d.severity in ("info", "warning") and d.confidence != "possible")
 
@@ -81,7 +81,7 @@ def _reason(d: Diagnosis) -> Iterator[str]:
 
 
 def _of_sure_owner(error: Unexplained, report: Report) -> Unexplained:
-    """The error, without an owner that is no lead: another's where the text is about Neuron, or
+    """The error, without an owner that is not a lead: another's where the text is about Neuron, or
     one of whom only an address tells that the message mentions."""
     elsewhere = foreign(error) and any(
         fact.kind == "text_subject" and str(fact.get("owner")).startswith(OWN)

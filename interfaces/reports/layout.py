@@ -193,7 +193,7 @@ def _in_style(part: str, style: str) -> str:
 
 
 def section(heading: str, lines: Iterable[Line], style: str = "heading") -> Iterator[Line]:
-    """Lines under a heading; nothing where there are none."""
+    """Lines under a heading; nothing if there are none."""
     for number, line in enumerate(lines):
         if number == 0:
             yield from (Line(), Line(heading, style=style))

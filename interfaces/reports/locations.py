@@ -109,7 +109,7 @@ class Files:
         return sorted(once.values(), key=lambda place: place.line == 0)
 
     def _found(self, path: str) -> Place | None:
-        """The file that a place lies in; None where there is none."""
+        """The file that a place lies in; None if there is none."""
         if _is(os.path.isfile, path):
             return Place(self._shown(path))
         file, _, part = path.rpartition("#")
@@ -167,7 +167,7 @@ def _is(test: Callable[[str], bool], path: str) -> bool:
 
 
 def _file_in(folder: str) -> str:
-    """The first file of a folder by its name; empty where it has none or may not be read."""
+    """The first file of a folder by its name; empty if it has none or may not be read."""
     try:
         paths = (f"{folder}/{name}" for name in sorted(os.listdir(os.path.expanduser(folder))))
     except OSError:

@@ -69,7 +69,7 @@ class Port(NamedTuple):
 
 
 def port_of(report: Report) -> Port | None:
-    """The port that a report is about; None where no fact gives the state of a stage."""
+    """The port that a report is about; None if no fact gives the state of a stage."""
     facts: Facts = {}
     for _, fact, _ in report.facts:
         facts.setdefault(fact.kind, []).append(fact)
@@ -95,7 +95,7 @@ def _state(stage: int, results: Mapping[int, Fact]) -> str:
 
 def _next(report: Report, facts: Facts) -> NextStage | None:
     """The one stage that is due, with its action; else what has to be settled before any stage.
-    None where nothing is known to come next."""
+    None if nothing is known to come next."""
     concluded = {d.id: d for d in report.diagnoses}
     steps = [f for f in facts.get("stage_step", ()) if f.get("finding") in concluded]
     if len(steps) == 1:

@@ -18,7 +18,7 @@ def title(issue: SimilarIssue) -> str:
 
 
 def differences(issue: SimilarIssue) -> str:
-    """What speaks against it being the same; empty where nothing does."""
+    """What speaks against it being the same; empty if nothing does."""
     return one_line("; ".join(issue.differs) + "." if issue.differs else "")
 
 

@@ -18,7 +18,7 @@ CONSULT = "A consultation asks for it: diagnose"
 
 
 def verdict(report: Report) -> str:
-    """How many errors are not explained, in one sentence; empty where all are."""
+    """How many errors are not explained, in one sentence; empty if all are."""
     count = len(report.unexplained)
     return f"{counted(count, 'error')} {'is' if count == 1 else 'are'} not explained." * bool(count)
 
@@ -30,7 +30,7 @@ def place(error: Unexplained) -> str:
 
 
 def origin(error: Unexplained) -> str:
-    """Whose error it is; empty where that is not known."""
+    """Whose error it is; empty if that is not known."""
     if not error.owner:
         return ""
     known = error.owner_title or error.owner

@@ -34,8 +34,8 @@ def verdict_html(view: ReportView, links: Sequence[str] = (), level: int = 1) ->
 
 
 def verdict_fragment(document: Redacted[Document], level: int = 3) -> Redacted[str]:
-    """The verdict in an element with a style of its own, for a place that is no page of ours, such
-    as the output of a notebook cell."""
+    """The verdict in an element with a style of its own, for a place that is not a page of ours,
+    such as the output of a notebook cell."""
     return document.map(lambda plain: _fragment(plain.report, document.counts, level))
 
 

@@ -1,7 +1,7 @@
-"""What a person at a terminal sees while a command works, and what Ctrl-C does meanwhile.
+"""Progress on a terminal while a command works, and the handling of Ctrl-C.
 
-:mod:`.gauge` keeps how far the work is, :mod:`.display` shows it, :mod:`.watch` lets Ctrl-C end the
-work early, with what is known so far, and so does a deadline.
+:mod:`.gauge` keeps the progress, :mod:`.display` shows it, :mod:`.watch` lets Ctrl-C end the work
+early, with what is known so far, and so does a deadline.
 """
 
 from .display import shown

@@ -30,7 +30,7 @@ _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def is_wanted(stream: TextIO) -> bool:
-    """Whether a stream is a terminal on which a line can be redrawn, and nobody objects."""
+    """Whether a stream is a terminal that can redraw a line, and progress is not switched off."""
     refused = any(os.environ.get(name) for name in ("NO_PROGRESS", "CI"))
     return not refused and os.environ.get("TERM") != "dumb" and stream.isatty()
 
@@ -106,7 +106,7 @@ class _Line:
 
 
 def cut(text: str, columns: int) -> str:
-    """As much of a text as fits, by the width of its characters."""
+    """The beginning of a text that fits, by the width of its characters."""
     from unicodedata import combining, east_asian_width
 
     widths = [0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text]
@@ -122,7 +122,7 @@ def cut(text: str, columns: int) -> str:
 
 
 def what_of(parts: list[Part], *, stopped: bool = False) -> str:
-    """What is being done, in words that are safe to show; before it, which of how many."""
+    """The current work in words that are safe to show, after its number of how many."""
     named = [part.what for part in parts if part.what]
     text = one_line(named[-1]) if named else "working"
     whole = parts[0] if len(parts) > 1 else None

@@ -15,7 +15,7 @@ from .display import shown
 from .gauge import Gauge
 
 _GRACE_S = 2.0
-"""So long after its time limit, work that should end by itself is broken off like any other."""
+"""Seconds after the time limit at which work that should have ended by itself is interrupted."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class Watch(Gauge):
         self._breaks = False
 
     def attempt(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-        """What ``work`` returns; None where Ctrl-C broke it off, or came before."""
+        """Run ``work`` and return its result; None if Ctrl-C interrupted it or came before."""
         if not self.goes_on():
             return None
         self._breaks = True
@@ -54,7 +54,7 @@ class Watch(Gauge):
         return not self.stopped
 
     def alarm(self, number: int = 0, frame: FrameType | None = None) -> None:
-        """Take that the deadline has passed: like a Ctrl-C that nobody presses twice."""
+        """Treat the deadline as passed, like a single Ctrl-C."""
         self._alarms += 1
         self.goes_on()
         if self.late and self._breaks and (self._alarms > 1 or not self.ends_early):

@@ -184,7 +184,7 @@ def _add_entry(
 
 
 def _time(value: Any) -> float | None:
-    """Seconds since 1970; None for what is no time."""
+    """Seconds since 1970; None for what is not a time."""
     if not isinstance(value, str) or not 10 <= len(value) <= 40:
         return None
     try:

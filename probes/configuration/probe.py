@@ -1,7 +1,7 @@
 """neuron_config.json (and config.json) -> facts, before anything is compiled.
 
 The probe computes remainders and an estimate of memory; rules say what they mean. Problems: MM440
-a file cannot be read, MM441 it is no configuration.
+a file cannot be read, MM441 it is not a configuration.
 """
 
 from __future__ import annotations

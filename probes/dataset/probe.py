@@ -23,7 +23,7 @@ from .tables import is_table, is_table_folder, rows_of, table_files
 
 MAX_BYTES = 1_000_000_000
 MAX_ROWS = 500_000
-# With fewer questions their openings are no evidence.
+# With fewer questions their openings are not evidence.
 MIN_QUESTIONS = 20
 MAX_FORMS = 100_000
 # Everything that is looked for, in the words of the vocabulary; reported also where it is absent.
@@ -45,7 +45,7 @@ def gather_dataset(
 
     Details tell roles, keys and places, never what is said. Problems: MM440 the file cannot be
     read, MM441 a line is too long to be checked, MM442, MM407 rows were left out (then nothing is
-    said to be absent), MM470 there is no row, MM471 the file is no text.
+    said to be absent), MM470 there is no row, MM471 the file is not text.
     """
     return _gather(Path(path), vocabulary, progress, named=True)
 

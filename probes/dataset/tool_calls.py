@@ -12,7 +12,7 @@ _TAG, _INSIDE = "<tool_call>", 200
 
 
 def form_of(text: str) -> str:
-    """The form of the first tool call in a text, in the words of the vocabulary; empty where there
+    """The form of the first tool call in a text, in the words of the vocabulary; empty if there
     is none that is surely one."""
     for form, marks in _MARKS.items():
         if any(mark in text for mark in marks):

@@ -22,7 +22,7 @@ _TOML_HEAD = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:\[\[?[\w.]+\]\]?\s*(?:\n|\Z)|[\
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The packages of a file: name -> (version, line); the line is 0 where the form has none.
+    """The packages of a file: name -> (version, line); the line is 0 if the form has none.
 
     ``complete`` says that the file lists everything that is installed, so that a package it does
     not name is not there. ``problems`` are those of single lines (MM431 to MM434).

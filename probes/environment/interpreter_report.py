@@ -131,7 +131,7 @@ def _memory_gb() -> float | None:
 
 
 def _accelerators() -> int | None:
-    """Device files of NVIDIA and Neuron accelerators; None where devices are no files."""
+    """Device files of NVIDIA and Neuron accelerators; None if devices are not files."""
     if not sys.platform.startswith("linux"):
         return None
     try:

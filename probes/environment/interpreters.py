@@ -23,7 +23,7 @@ def ask_interpreter(
     ``path`` is an executable, a folder of a virtual environment, or a command on the search path.
     The interpreter runs isolated (``-I``: no user site, no ``PYTHON*`` variables). Raises
     :class:`ModelMedicError`: MM420 not found, MM421 cannot be started, MM422 took too long,
-    MM423 failed or is no usable Python, MM424 said something else.
+    MM423 failed or is not a usable Python, MM424 said something else.
     """
     executable = find_interpreter(path)
     question = json.dumps({"names": list(names), "everything": everything})

@@ -32,7 +32,7 @@ _INSTANCE = re.compile(r"[a-z]{1,9}\d[a-z0-9-]{0,30}\.[a-z0-9-]{1,30}\Z", re.ASC
 
 def uses_neuron(packages: Iterable[str], root: Path) -> bool:
     """Whether a machine or environment has Neuron packages, real or placeholders, or device files.
-    Without any, missing parts are no finding."""
+    Without any, missing parts are not findings."""
     return bool(NEURON_PACKAGES & set(packages)) or bool(_devices(root))
 
 
@@ -124,7 +124,7 @@ def _instance_type(root: Path) -> str | None:
 
 
 def _system_packages(root: Path) -> dict[str, str] | None:
-    """Name -> version of what dpkg has installed; None where there is no dpkg."""
+    """Name -> version of what dpkg has installed; None if there is no dpkg."""
     text = _text(root / "var/lib/dpkg/status")
     if text is None:
         return None

@@ -29,7 +29,7 @@ class _Scores(NamedTuple):
 
 
 def read_benchmarks(folder: Folder) -> bool | None:
-    """Add the facts of Stage 7; returns the verdict of its summary, None where it has none."""
+    """Add the facts of Stage 7; returns the verdict of its summary, None if it has none."""
     config = folder.yaml(CONFIG) or {}
     found = folder.json(NAME)
     setup = _setup(config)

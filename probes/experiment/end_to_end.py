@@ -14,7 +14,7 @@ STAGE5, STAGE6 = "results/stage5.json", "results/stage6.json"
 
 
 class Verdict(NamedTuple):
-    """Whether Stage 5 and Stage 6 passed; None where the files do not tell."""
+    """Whether Stage 5 and Stage 6 passed; None if the files do not tell."""
 
     stage5: bool | None = None
     stage6: bool | None = None

@@ -1,6 +1,6 @@
 """Stage 3: where the failing components lie, and what the script said about them.
 
-Stage 2 tests components alone, so its order is no data path. A failing component is step-like if
+Stage 2 tests components alone, so its order is not data path. A failing component is step-like if
 every tested composite that contains it fails too, and spike-like if one of them passes.
 """
 

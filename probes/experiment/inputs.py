@@ -28,7 +28,7 @@ _NO_INPUTS = frozenset({"component_mapping.json", "class_divergence_report.json"
 def add_inputs(folder: Folder) -> dict[str, Any]:
     """Add the ``workflow_input`` facts; returns the settings of the run (empty without any).
 
-    A path that is missing on this machine is no finding: folders are copied between machines.
+    A path that is missing on this machine is not a finding: folders are copied between machines.
     """
     settings, name = _settings(folder)
     folder.collector.add("workflow_input", str(folder.root), name="EXP_DIR", value=str(folder.root),

@@ -26,7 +26,7 @@ class Pair(NamedTuple):
 
 class PathMapping(NamedTuple):
     """The mapping: expanded ``pairs``, written (unexpanded) ``entries`` and paths with reasons.
-    ``complete`` says whether it accounts for every module; None where a tree is missing."""
+    ``complete`` says whether it accounts for every module; None if a tree is missing."""
 
     pairs: tuple[Pair, ...] = ()
     entries: tuple[Pair, ...] = ()
@@ -37,7 +37,7 @@ class PathMapping(NamedTuple):
 def read_mapping(
     folder: Folder, source: Tree | None, target: Tree | None, name: str = NAME
 ) -> PathMapping | None:
-    """Read the mapping and add its ``mapping_check`` facts. None where it cannot be used."""
+    """Read the mapping and add its ``mapping_check`` facts. None if it cannot be used."""
     found = folder.json(name)
     if found is None:
         if name in folder.unreadable:

@@ -86,7 +86,7 @@ class Folder:
         return [f"{folder}/{name}" for name in found[:MAX_ENTRIES]]
 
     def text(self, name: str) -> str | None:
-        """The text of a file, or None where there is none or it cannot be read (a problem)."""
+        """The text of a file, or None if there is none or it cannot be read (a problem)."""
         if name not in self._texts:
             self._texts[name] = self._read(name) if self.has(name) else None
         return self._texts[name]
@@ -108,7 +108,7 @@ class Folder:
         return text
 
     def json(self, name: str) -> dict[str, Any] | None:
-        """The JSON object of a file, or None where there is none or it is not one (a problem)."""
+        """The JSON object of a file, or None if there is none or it is not one (a problem)."""
         text = self.text(name)
         if text is None:
             return None
@@ -197,12 +197,12 @@ def text_of(value: object) -> str | None:
 
 
 def part(value: object, key: str) -> dict[str, Any]:
-    """The mapping below ``key``; empty where there is none."""
+    """The mapping below ``key``; empty if there is none."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
 
 
 def entries(value: object, key: str) -> list[Any]:
-    """The list below ``key``, capped; empty where there is none."""
+    """The list below ``key``, capped; empty if there is none."""
     found = value.get(key) if isinstance(value, dict) else None
     return found[:MAX_ENTRIES] if isinstance(found, list) else []

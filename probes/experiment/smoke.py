@@ -20,7 +20,7 @@ class Smoke(NamedTuple):
 
 
 def read_smoke(folder: Folder) -> Smoke | None:
-    """Add the ``smoke_result`` fact; None where there is no file that can be used."""
+    """Add the ``smoke_result`` fact; None if there is no file that can be used."""
     found = folder.json(NAME)
     if found is None:
         return None
@@ -64,7 +64,7 @@ def _first_divergence(prompts: list[dict[str, Any]]) -> int | None:
 
 
 def _same_text(prompts: list[dict[str, Any]], rate: float | None) -> bool | None:
-    """Whether all decoded texts agree although the rate is low; None where they are not there."""
+    """Whether all decoded texts agree although the rate is low; None if they are not there."""
     pairs = [(each.get("hf_output"), each.get("neuron_output")) for each in prompts]
     texts = [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, str) and a != "..."]
     if not texts or len(texts) < len(prompts) or rate is None:

@@ -41,7 +41,7 @@ class Tree(NamedTuple):
 
 def read_tree(folder: Folder, side: str) -> Tree | None:
     """The tree of ``source`` or ``target``: the full one, else the compressed one, else the flat
-    list of paths. None where there is none that can be used."""
+    list of paths. None if there is none that can be used."""
     base = f"model_tree/model_tree_{side}"
     for name in (f"{base}_full.json", f"{base}.json", f"{base}_flat_paths.txt"):
         tree = tree_in(folder, name)
@@ -51,7 +51,7 @@ def read_tree(folder: Folder, side: str) -> Tree | None:
 
 
 def tree_in(folder: Folder, name: str) -> Tree | None:
-    """The tree in one file: JSON, or a flat list of paths. None where there is none."""
+    """The tree in one file: JSON, or a flat list of paths. None if there is none."""
     if name.endswith(".json"):
         root = folder.json(name)
         return None if root is None else tree_of(folder, name, root)
@@ -84,7 +84,7 @@ def aligned(one: Tree, other: Tree) -> tuple[Tree, Tree]:
 
 
 def _above_layers(tree: Tree) -> str | None:
-    """Path above the first list of layers, with the dot; None where there is no such list."""
+    """Path above the first list of layers, with the dot; None if there is no such list."""
     found = sorted({
         parent.rpartition(".")[0]
         for path in tree.types

@@ -77,7 +77,7 @@ def _tell(start: Start | None, folder: Path, collector: Collector) -> None:
 
 
 def _read(file: Path, most: int, collector: Collector) -> Any:
-    """The tensor of a file; None if it is not there or is no tensor of three dimensions."""
+    """The tensor of a file; None if it is not there or is not a tensor of three dimensions."""
     if not file.is_file():
         return None
     problems: list[Any] = []
@@ -120,7 +120,7 @@ def _add(collector: Collector, folder: Path, found: Figures) -> None:
 
 
 def _rounded(value: float | None) -> float | None:
-    """Five digits; None for what is no number."""
+    """Five digits; None for what is not a number."""
     if value is None or not np.isfinite(value):
         return None
     return float(f"{value:.5g}")

@@ -95,7 +95,7 @@ def _unpacked(name: str) -> str:
 
 
 def size_of(paths: Sequence[Path]) -> int:
-    """Bytes that the files hold; 0 where it takes unpacking to tell, or none can be looked at."""
+    """Bytes that the files hold; 0 if it takes unpacking to tell, or none can be looked at."""
     if any(_unpacked(path.name) != path.name for path in paths):
         return 0
     try:
@@ -270,7 +270,8 @@ def _worth(path: Path, stream: IO[bytes]) -> int:
 
 
 def _decoded(stream: IO[bytes], where: Location, problems: list[Problem]) -> Iterator[bytes]:
-    """The parts of a file as UTF-8 without a byte order mark; nothing of a file that is no text."""
+    """The parts of a file as UTF-8 without a byte order mark; nothing of a file that is not
+    text."""
     decoder = None
     data = _read(stream)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):

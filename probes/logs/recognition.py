@@ -94,6 +94,6 @@ def _unpacked(head: bytes) -> bytes:
             import lzma
 
             return lzma.LZMADecompressor().decompress(head, HEAD)
-    except Exception:  # noqa: BLE001 - each packer has errors of its own; then it is no log
+    except Exception:  # noqa: BLE001 - each packer has errors of its own; then it is not a log
         return b"\0"
     return head

@@ -161,8 +161,8 @@ def _of_name(text: str, held: bool) -> _Found | None:
 
 
 def _of_several(test: ast.BoolOp, held: bool) -> _Found | None:
-    """Of tests that all held the last one that is no mere switch decides: those before it say when
-    it is made. Of tests of which one held, nothing is known but what they have in common."""
+    """Of tests that all held the last one that is not a mere switch decides: those before it say
+    when it is made. Of tests of which one held, nothing is known but what they have in common."""
     found = [_kind(each, held) for each in test.values]
     if isinstance(test.op, ast.And) is held:
         telling = [each for each in found if each and not _is_switch(each)]

@@ -124,7 +124,7 @@ class KnownSites:
             at += 1
 
     def _share(self, record: list[Any], told: set[int], exception: str) -> int:
-        """How many words of a template are in the message; 0 where too many are missing."""
+        """How many words of a template are in the message; 0 if too many are missing."""
         _, words, _, kind, raised = record[:5]
         if exception and raised and kind in _KINDS and raised != exception:
             return 0

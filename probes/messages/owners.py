@@ -3,7 +3,7 @@
 The signs are data (``owners`` of the vocabulary). The strongest kind of sign decides: the module of
 the exception, the frame that raised it, a class name that only one package has, the logger, an
 address, the beginning of the line, the wording, a name, the words of a message that the sources
-of one package have. Two owners at one place are no answer.
+of one package have. Two owners at one place are not an answer.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Origins:
         self._known: dict[tuple[object, ...], Attribution | None] = {}
 
     def of(self, message: Message) -> Attribution | None:
-        """The owner of a message by its own signs; None where nothing tells."""
+        """The owner of a message by its own signs; None if nothing tells."""
         key = (message.text[:_LONGEST].translate(_NO_DIGITS), message.module, message.exception,
                message.logger, message.frames or message.file, bool(message.responses))  # fmt: skip
         if key not in self._known:
@@ -205,7 +205,7 @@ class Origins:
                 return owner, inside
         if _STANDARD.search(path):
             return _PYTHON, path.rpartition("/")[2]
-        if file.startswith(_SERIALIZED):  # what tracing wrote of a model is no file of anybody's
+        if file.startswith(_SERIALIZED):  # what tracing wrote of a model is not a file of anybody's
             return self._of_module(path.replace("/", ".")) or _TORCH, path
         return USER, path.rpartition("/")[2]
 

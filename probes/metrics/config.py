@@ -39,7 +39,7 @@ _OTHER_PURPOSE = re.compile(r"distil|rlhf|dpo|preference|reward|self_?play|arena
 
 
 class RunConfig(NamedTuple):
-    """What other parts of the probe need to know; None where the file does not say."""
+    """What other parts of the probe need to know; None if the file does not say."""
 
     submit_ahead: float | None = None
     num_epochs: float | None = None

@@ -124,7 +124,7 @@ def printed_metrics(lines: Iterable[str]) -> list[Row]:
 
 
 def _of_line(line: str) -> dict[str, float]:
-    """The metrics of one line; empty where it has none."""
+    """The metrics of one line; empty if it has none."""
     mapping = _MAPPING.match(line)
     found: dict[str, float] = {}
     if mapping:

@@ -142,7 +142,7 @@ def _sample_checks(folder: Path) -> int:
 
 
 def _head(path: Path) -> bytes:
-    """The first line of a file; nothing where it cannot be read, which the reader reports."""
+    """The first line of a file; nothing if it cannot be read, which the reader reports."""
     try:
         line = next(iter(read_lines(path, 1_000_000)), None)
     except ModelMedicError:

@@ -47,7 +47,7 @@ _SINCE_05 = "train_mean_bpb"
 
 @dataclass(slots=True)
 class Step:
-    """The times of one step in seconds; ``total`` without ``aside``, None where it is not known."""
+    """The times of one step in seconds; ``total`` without ``aside``, None if it is not known."""
 
     row: MetricRow
     total: float
@@ -143,7 +143,7 @@ def _period(values: Sequence[float], swing: Levels) -> int:
 
 
 def _overlaps(spans: Spans, apart: bool) -> bool | None:
-    """Whether the next batch was submitted before the last one was finished; None where the spans
+    """Whether the next batch was submitted before the last one was finished; None if the spans
     leave it open. Between the end of a submission and the start of its finish, a loop that works
     ahead submits the next batch; a sequential one does nothing.
 

@@ -197,7 +197,7 @@ def _normal(
 
 
 def _against(pairs: Iterable[tuple[float, float | None]]) -> dict[str, float]:
-    """``expected_s`` and ``over_expected``; empty where nothing is expected."""
+    """``expected_s`` and ``over_expected``; empty if nothing is expected."""
     known_pairs = [(seen, normal) for seen, normal in pairs if normal]
     if not known_pairs:
         return {}
@@ -272,7 +272,7 @@ def _speed(
     times: Iterable[tuple[MetricRow, float]],
     of: Callable[[MetricRow], float | None] = _tokens,
 ) -> float | None:
-    """Tokens of the rows over the seconds spent on them; None where a row does not state its
+    """Tokens of the rows over the seconds spent on them; None if a row does not state its
     tokens."""
     tokens = seconds = 0.0
     for row, time in times:

@@ -49,7 +49,7 @@ def _mask_writes(code: Code, method: FunctionNode) -> Iterator[Finding]:
 
 
 def _is_fixed(code: Code, node: ast.expr) -> bool:
-    """A bound that is no tensor: a literal, a shape, a length, a setting."""
+    """A bound that is not a tensor: a literal, a shape, a length, a setting."""
     for each in code.below(node):
         if isinstance(each, ast.Attribute) and (
             each.attr in ("shape", "size") or dotted(each).startswith(("self.", "config."))

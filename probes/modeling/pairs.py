@@ -30,7 +30,7 @@ class Difference(NamedTuple):
 
 
 def reference_of(port: Code, references: Sequence[Code]) -> Code | None:
-    """The reference that shares the most class names with the port; None where none does."""
+    """The reference that shares the most class names with the port; None if none does."""
     names = {plain_name(name) for name in port.classes}
     shared = [(len(names & set(each.classes)), -place) for place, each in enumerate(references)]
     best = max(shared, default=(0, 0))

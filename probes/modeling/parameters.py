@@ -27,7 +27,7 @@ _ROPE = ("rope_scaling", "rope_parameters")
 
 
 class Parameter(NamedTuple):
-    """``known`` says whether the port names it; None where that cannot be judged."""
+    """``known`` says whether the port names it; None if that cannot be judged."""
 
     name: str
     node: ast.AST

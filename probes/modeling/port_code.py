@@ -17,7 +17,7 @@ _FALSE = frozenset({"", "0", "false", "no", "off"})
 
 
 class Finding(NamedTuple):
-    """A pattern at a place; ``node`` is None where the pattern was looked for and is not there."""
+    """A pattern at a place; ``node`` is None if the pattern was looked for and is not there."""
 
     pattern: str
     node: ast.AST | None
@@ -32,7 +32,7 @@ def is_port(code: Code) -> bool:
 
 
 def cpu_side(code: Code, test: ast.expr, depth: int = 0) -> bool | None:
-    """True where the condition holds on the CPU, False where it holds on the device, None where
+    """True if the condition holds on the CPU, False if it holds on the device, None if
     it has nothing to do with either or says both."""
     if depth > MAX_DEPTH:
         return None

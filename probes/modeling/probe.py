@@ -135,7 +135,7 @@ def _add_comparison(
 
 
 def _keys(collector: Collector, path: Path) -> list[str] | None:
-    """The keys of a checkpoint, from its index or its headers; None where none can be read."""
+    """The keys of a checkpoint, from its index or its headers; None if none can be read."""
     from ...reading.tensors.safetensors_files import open_weights, read_json
 
     problems: list[Problem] = []
@@ -174,7 +174,7 @@ def _settings(collector: Collector, path: Path) -> dict[str, Any] | None:
 
 
 def _config(path: Path) -> dict[str, Any] | None:
-    """The object in a JSON file; None where it is none or too long. Raises MM440 where the file
+    """The object in a JSON file; None if it is none or too long. Raises MM440 where the file
     cannot be read."""
     from ...reading.text.files import read_json
 

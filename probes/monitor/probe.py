@@ -1,7 +1,7 @@
 """The JSON stream of neuron-monitor -> facts: memory errors, executions that failed, instance.
 
 Form: the neuron-monitor user guide. One report a line, or one report alone. Problems: MM440 the
-file cannot be read, MM441 a line is no report, MM442 the file was cut.
+file cannot be read, MM441 a line is not a report, MM442 the file was cut.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def looks_like_tasks(head: bytes) -> bool:
 
 def add_tasks(collector: Collector, text: str, name: str) -> bool:
     """Add ``sdk_task``, ``loop_dump``, ``error_message`` (of failed tasks) and the ``log_event``
-    no-threads-registered; False where the text has none of them."""
+    no-threads-registered; False if the text has none of them."""
     dumps = _read(collector, text, name)
     _add_sdk_tasks(collector, [dump for dump in dumps if dump.label != "main"], name)
     labelled = [dump for dump in dumps if dump.interval > 0]

@@ -90,7 +90,7 @@ def add_timeline(collector: Collector, path: Path, progress: Progress = UNWATCHE
 def _events(
     path: Path, ending: Ending, bad: LineProblems, progress: Progress
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Events with their line, or with line 0 where one JSON value holds them all."""
+    """Events with their line, or with line 0 if one JSON value holds them all."""
     rows = read_rows(path, MAX_BYTES, ending, progress)
     first = next(rows, None)
     is_event = first and isinstance(first.value, dict) and "ph" in first.value
@@ -112,7 +112,7 @@ def _whole(path: Path) -> list[Any] | None:
 
 
 def _take(tracks: dict[str, _Track], event: dict[str, Any]) -> str | None:
-    """Take an event in: None where it ends a bar, '' where it does not, else what is wrong."""
+    """Take an event in: None if it ends a bar, '' where it does not, else what is wrong."""
     phase, name = event.get("ph"), event.get("name")
     if phase not in ("B", "E", "X"):
         return ""
@@ -181,7 +181,7 @@ def _add(collector: Collector, path: Path, tracks: list[_Track]) -> None:
 
 def _stands_alone(bars: list[Interval], named: list[Interval]) -> bool | None:
     """Whether there are gaps right before and after the bars of an operation, by their medians;
-    None where it has too few bars with neighbours on both sides."""
+    None if it has too few bars with neighbours on both sides."""
     starts = {bar.start: i for i, bar in enumerate(bars)}
     ends = {bar.end: i for i, bar in enumerate(bars)}
     before, after = [], []

@@ -28,7 +28,7 @@ def r_ratio(fp32: Any, bf16: Any, target: Any) -> float:
 def bhattacharyya(fp32: Any, bf16: Any, target: Any, bins: int = BINS) -> float:
     """How far the errors of ``target`` overlap those of ``bf16``, both against ``fp32``: the sum of
     sqrt(p q) over histograms p and q of the single errors on common bins. 1 where they are
-    distributed alike, 0 where nothing overlaps.
+    distributed alike, 0 if nothing overlaps.
 
     Not a number where one of the errors is none; raises ``ValueError`` where the shapes differ."""
     first, second, third = (np.asarray(each, dtype=np.float64) for each in (fp32, bf16, target))

@@ -12,6 +12,6 @@ from ..watch.probe import gather_watch
 def gather_recording(path: Path | str, vocabulary: Vocabulary) -> Outcome:
     """The facts in a record, see :func:`.watch.probe.gather_watch`.
 
-    Problems: MM463 the file cannot be read or is no record.
+    Problems: MM463 the file cannot be read or is not a record.
     """
     return gather_watch(path, vocabulary, source="probe:recording")

@@ -179,7 +179,7 @@ def read_conversations(path: Path, problems: list[Problem]) -> list[Conversation
 
 
 def _values(path: Path, content: bytes, problems: list[Problem]) -> Iterator[tuple[int, Any]]:
-    """Candidates with their line; 0 where the file is one JSON document."""
+    """Candidates with their line; 0 if the file is one JSON document."""
     try:
         whole = json.loads(content)
     except (ValueError, RecursionError):

@@ -150,7 +150,7 @@ class Beside(NamedTuple):
                     yield f"{ranks} ranks of {each}", [part @ columns.T for part, columns in cut]
 
     def joined(self, name: str) -> Any:
-        """What went into the output projection of attention; None where it was not captured."""
+        """What went into the output projection of attention; None if it was not captured."""
         inside = (f"{name}.{part.rpartition('.')[0]}" for part in self.weights.names(name))
         found = (self.run.get(each, "in") for each in inside if OUT.search(each))
         return next((values for values in found if values is not None), None)

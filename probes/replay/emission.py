@@ -17,7 +17,7 @@ SHOWN = 8
 EXPLAINS = 1.8
 """As in the rules: R from which on a hypothesis explains nothing."""
 CLEAR = 10.0
-"""R of a module from which on it is no chance that a known value explains it."""
+"""R of a module from which on it is not chance that a known value explains it."""
 LARGEST = 1e9
 LEAD = 1_000.0
 LEAST = 0.05
@@ -128,8 +128,8 @@ def _of_decoding(trial: Trial) -> bool:
 
 
 def rival_of(trial: Trial, trials: Sequence[Trial], plain: float) -> Trial | None:
-    """The best trial of another cause. One that may choose a value freely is no rival of one that
-    has none to choose, unless there is little to explain (``plain``); and one that needs to be
+    """The best trial of another cause. One that may choose a value freely is not a rival of one
+    that has none to choose, unless there is little to explain (``plain``); and one that needs to be
     limited to a phase none of one that needs not. One that gives the same output is a rival in any
     case: nothing that was captured tells the two apart."""
     little = plain < CLEAR

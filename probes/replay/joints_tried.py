@@ -34,7 +34,7 @@ class Checked(NamedTuple):
 
 
 def checked(joint: Joint, runs: Sequence[Run]) -> Checked | None:
-    """R of a joint alone; None where a run lacks a part of it."""
+    """R of a joint alone; None if a run lacks a part of it."""
     sides = [joint.sides(run) for run in runs[1:]]
     if sides[0] is None or sides[1] is None:
         return None
@@ -117,7 +117,7 @@ def checked_part(lost: Sequence[Any], output: Any, rows: Any) -> float:
 
 
 def _later(one: Checked, every: Sequence[Checked], limit: float) -> frozenset[Place] | None:
-    """The terms that still reach the output of the layer; None where that is not known."""
+    """The terms that still reach the output of the layer; None if that is not known."""
     layer = one.joint.name.removesuffix(" (input)").rpartition(".")[0]
     whole = next((each for each in every if each.joint.name == layer), None)
     if whole is None:

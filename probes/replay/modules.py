@@ -273,7 +273,7 @@ def off_late(made: Any, output: Any, reading: Reading, rows: Any = None) -> floa
 
 
 def late_noise(reading: Reading, sides: Sides) -> float:
-    """The noise of decoded positions of a mixture of experts; 0 where there are none."""
+    """The noise of decoded positions of a mixture of experts; 0 if there are none."""
     start = reading.spec.get("decode_from")
     if reading.family != "moe" or not start or sides.output.ndim < 3:
         return 0.0
@@ -321,7 +321,7 @@ def alike(one: Trial, other: Trial) -> bool:
 
 
 def sensitivity(reading: Reading, given: Mapping[str, Any]) -> float:
-    """How far an output moves when the input is rounded as BF16 does; 0 where that says nothing."""
+    """How far an output moves when the input is rounded as BF16 does; 0 if that says nothing."""
     if reading.family in ("embedding", "rotary") or "x" not in given:
         return 0.0
     try:

@@ -72,7 +72,7 @@ def _of_experts(reading: Reading, given: Mapping[str, Any]) -> tuple[str, list[A
 
 def shared(plain: list[Any], made: list[Any], name: str, off: Any, rows: slice) -> Shares | None:
     """In which parts a hypothesis holds, of which ``made`` is what parts add under it and ``plain``
-    what they should; None where it is all of them, or none."""
+    what they should; None if it is all of them, or none."""
     if not 1 < len(plain) <= MOST_PARTS or len(plain) * off.size > MOST_NUMBERS:
         return None
     width = off.shape[-1]

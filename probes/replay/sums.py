@@ -105,7 +105,7 @@ def _solve(run: Run, output: Place, given: Sequence[Place]) -> Joint | None:
 def factors_of(
     run: Run, output: Place, terms: Sequence[Place], limit: float = EXACT
 ) -> tuple[float, ...] | None:
-    """Factors by which terms make up an output; None where they do not, within ``limit``."""
+    """Factors by which terms make up an output; None if they do not, within ``limit``."""
     whole = run.get(*output).astype(np.float64).ravel()
     parts = np.stack([run.get(*place).astype(np.float64).ravel() for place in terms], axis=1)
     norm = float(np.linalg.norm(whole))

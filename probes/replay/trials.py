@@ -54,7 +54,7 @@ POINTS = 3.2
 
 
 def choose(readings: Iterator[Reading], reference: Sides) -> Reading | None:
-    """The reading that reproduces the reference; None where none does."""
+    """The reading that reproduces the reference; None if none does."""
     best, chosen = REPRODUCED, None
     whole = size(reference)
     for reading in readings:
@@ -130,7 +130,7 @@ def _of_prompt(module: Module, around: Around, one: Given) -> Iterator[Trial]:
 
 def _in_phase(module: Module, variant: Variant) -> Iterator[Trial]:
     """A hypothesis that explains a phase and nothing else; that it does not explain all of the
-    module is known, unless a finder read it off anew."""
+    module is known, unless a finder read it off again."""
     if not module.work.left:
         return
     if not _explains(_measured(module, variant, module.counted)):

@@ -16,7 +16,7 @@ from .training.handed import stays_as_built
 from .training.service import may_be_another
 
 _LIST_KINDS = frozenset({"list", "tuple"})
-# What is defined in the project itself is no API of the SDK.
+# What is defined in the project itself is not an API of the SDK.
 _OWN = frozenset({"object", "class", "module", "function", "method"})
 # Names that other packages have, too; the row says by other means whose they are.
 _ANYONE = frozenset({
@@ -45,7 +45,7 @@ def patterns_of_api() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def keywords_of_rows() -> dict[str, frozenset[str]]:
     """What each pattern that speaks of a name which does not exist says of it: the keywords that it
-    is about, or nothing where it is about the whole place."""
+    is about, or nothing if it is about the whole place."""
     found: dict[str, frozenset[str]] = {}
     for row in table():
         if row.get("instead"):

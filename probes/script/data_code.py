@@ -184,7 +184,7 @@ def _no_end(script: Script) -> Iterator[Finding]:
 
 def _is_cut(node: ast.AST) -> bool:
     """Whether a sequence is left without its last token, as inputs are whose targets are shifted:
-    the token that ends it is no input."""
+    the token that ends it is not an input."""
     cut = node.slice if isinstance(node, ast.Subscript) else None
     return isinstance(cut, ast.Slice) and constant(cut.upper) == -1
 

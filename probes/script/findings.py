@@ -30,7 +30,7 @@ _AS_TINKER = re.compile(r"(?:install|patch|replace|mock|fake)\w{0,20}_tinker(?:_
 
 
 class Finding(NamedTuple):
-    """A pattern at a place; ``node`` is None where the pattern was looked for and is not there.
+    """A pattern at a place; ``node`` is None if the pattern was looked for and is not there.
     ``decided_by`` is an expression whose value makes the pattern, ``assumed`` what else it takes
     for granted, ``other`` the place at the other end of what is wrong, ``given`` what stands at the
     place and ``against`` what it does not fit. Of those with the same ``number``, the first place
@@ -47,7 +47,7 @@ class Finding(NamedTuple):
 
 
 def at_first(pattern: str, nodes: Iterable[ast.AST]) -> Iterator[Finding]:
-    """The pattern at the first of the nodes; nothing where there is none."""
+    """The pattern at the first of the nodes; nothing if there is none."""
     return (Finding(pattern, node) for node in islice(nodes, 1))
 
 
@@ -100,7 +100,7 @@ class Script(Nodes):
 
     @property
     def addresses(self) -> list[object]:
-        """The addresses of services that are, or may be, others than Tinker's; None where an
+        """The addresses of services that are, or may be, others than Tinker's; None if an
         address is not known."""
         values = self.machine.kinds.values()
         found = [v.const for v in values if v.kind == "service" and v.op == ELSEWHERE]
@@ -137,8 +137,8 @@ class Script(Nodes):
         return any(self.is_unread(node, name, level, star) for name, level in names)
 
     def is_unread(self, node: ast.AST, name: str, level: int = 0, star: bool = False) -> bool:
-        """Whether a module that is imported at a node is no file of the project, and not one that
-        is known to hide no calls of the SDK (unless all of it is taken)."""
+        """Whether a module that is imported at a node is not a file of the project, and not one
+        that is known to hide no calls of the SDK (unless all of it is taken)."""
         if self.machine.find(self.module_of(node).key, name, level) is not None:
             return False
         return star or bool(level) or not _is_known(name.partition(".")[0])

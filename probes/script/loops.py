@@ -113,7 +113,7 @@ def _count(script: Script, loop: ast.AST) -> int | None:
 
 
 def _passes(trace: Trace, over: Term) -> int | None:
-    """How many things there are to go over, at most; None where the text does not say it."""
+    """How many things there are to go over, at most; None if the text does not say it."""
     if is_call(over, *_PAIRS):
         counts = (_passes(trace, each) for each in over.args)
         return min((count for count in counts if count is not None), default=None)

@@ -145,7 +145,7 @@ def _is_safeguard(test: ast.expr) -> bool:
 
 
 def _making(events: list[Event]) -> set[ast.AST]:
-    """Loops that make their training client anew: each goes on with another one."""
+    """Loops that make their training client again: each goes on with another one."""
     return {loop for event in events if event.op == "create_lora_training_client"
             for loop in event.loops}  # fmt: skip
 

@@ -167,7 +167,7 @@ class _Results:
                                 latency_s=latency_s, count=1, body=body,
                                 owner=_OWNER)  # fmt: skip
         self._queue(report, place)
-        # A bound of ours that ran out is no error of the SDK.
+        # A bound of ours that ran out is not an error of the SDK.
         if exception and exception not in ("TimeoutError", "CancelledError"):
             module = str(report.get("module") or "").partition(".")[0]
             self._collector.add("error_message", place, text=text, exception=exception,

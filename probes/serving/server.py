@@ -94,7 +94,7 @@ class Server:
             self.engine, self.line = engine, line
 
     def adapter(self, name: str, path: str, line: int) -> Adapter | None:
-        """The adapter of a name; None where there are too many."""
+        """The adapter of a name; None if there are too many."""
         if name not in self.adapters and len(self.adapters) >= MAX_ADAPTERS:
             return None
         return self.adapters.setdefault(name, Adapter(name, path, line))

@@ -21,7 +21,7 @@ class LevelChange(NamedTuple):
 
 
 def level_change(values: Sequence[float]) -> LevelChange | None:
-    """Pettitt's test for one change of the level of a series; None where chance may have made it.
+    """Pettitt's test for one change of the level of a series; None if chance may have made it.
 
     The statistic counts how much the ranks up to each place fall short of what they would be in
     random order, so neither the form of the noise nor single far values matter. A slow drift gives

@@ -6,7 +6,7 @@ from ...reading.text.values import json_table
 
 
 def recommended_rate(model: str | None) -> float | None:
-    """The rate for LoRA training; None where the cookbook has no formula for the model."""
+    """The rate for LoRA training; None if the cookbook has no formula for the model."""
     table = json_table(__file__, "learning_rates.json")
     name = (model or "").partition(":")[0]  # a variant such as :peft:262144 has the same size
     size = table["hidden_sizes"].get(name)

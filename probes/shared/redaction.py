@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 KEY_MARK = "<redacted>"
-# API keys and JWTs (the bare prefix, as in "must start with the 'tml-' prefix", is no key), and
+# API keys and JWTs (the bare prefix, as in "must start with the 'tml-' prefix", is not a key), and
 # where the line ends within one, what looks like its rest on the next line.
 _RUN = r"[ \t>|#*]{0,40}(?!\d{4}-\d\d)(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[\w.-]{8,}"
 _FIRST_RUN = re.compile(_RUN)

@@ -103,7 +103,7 @@ def noise(values: Sequence[float]) -> float:
 
 
 def trend(values: Sequence[float]) -> str | None:
-    """The course of the values in order, in the words of the vocabulary; None where it is open.
+    """The course of the values in order, in the words of the vocabulary; None if it is open.
 
     The series is cut into at most eight blocks. Medians of the first, the last and the lowest and
     highest block in between are compared; a change counts where it exceeds both three standard

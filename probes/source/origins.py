@@ -66,7 +66,7 @@ class Argument:
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The place that a message came from. ``basis`` says how it was found (traceback, text, class),
-    ``statement`` what stands there if that is no site; ``others`` counts further places that the
+    ``statement`` what stands there if that is not a site; ``others`` counts further places that the
     message may as well come from."""
 
     site: Site

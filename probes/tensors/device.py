@@ -30,7 +30,7 @@ Compute = Callable[[Any, Any, Any, bool], Figures]
 
 def find_gpu(wanted: str, numbers: int) -> Compute | None:
     """What computes figures on the device ``wanted``: ``auto`` takes a GPU from some size on,
-    ``cuda`` a GPU at any size, ``cpu`` none. None where numpy is to do it."""
+    ``cuda`` a GPU at any size, ``cpu`` none. None if numpy is to do it."""
     if wanted == "cpu" or (wanted == "auto" and numbers < WORTH_IT) or not find_spec("torch"):
         return None
     try:

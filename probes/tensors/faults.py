@@ -63,7 +63,7 @@ class Row(NamedTuple):
 
     @property
     def fails(self) -> bool:
-        """Whether R reaches the limit, or is no number."""
+        """Whether R reaches the limit, or is not a number."""
         return self.result.r_ratio is None or self.result.r_ratio >= Limits().tau_r
 
 

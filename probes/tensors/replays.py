@@ -35,7 +35,7 @@ class Replays:
         self._experts = any(one.family == "moe" for one in found)
 
     def tells(self, row: Row) -> bool:
-        """Whether the figures of a row are no evidence any more."""
+        """Whether the figures of a row are not evidence any more."""
         if not self._known or self._fails:
             return self._known
         module = row.name.module
@@ -50,7 +50,7 @@ class Replays:
 
     def open_to_signs(self, row: Row) -> bool:
         """Whether to look at what the error of a row looks like: more digits than the reference has
-        are no failure of a formula."""
+        are not failures of a formula."""
         if not self.tells(row):
             return True
         return not (self._fails or row.fails or "norm" in row.name.module)

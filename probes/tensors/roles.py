@@ -21,7 +21,7 @@ _NAMES = {
 
 
 class Roles(NamedTuple):
-    """The file or folder of each run; None where there is none."""
+    """The file or folder of each run; None if there is none."""
 
     ref_fp32: Path | None = None
     ref_bf16: Path | None = None
@@ -30,7 +30,7 @@ class Roles(NamedTuple):
 
     @property
     def three(self) -> tuple[Path, Path, Path] | None:
-        """What takes the places of FP32 reference, low-precision reference and target; None where
+        """What takes the places of FP32 reference, low-precision reference and target; None if
         one is missing. A reference that cannot run in FP32 takes the first place itself, and the
         same on a perturbed input the second."""
         first, second = self.ref_fp32, self.ref_bf16

@@ -39,7 +39,7 @@ class Samples:
         self._kept: dict[Name, Sample | None] = {}
 
     def get(self, name: Name) -> Sample | None:
-        """The sample of ``name``; None where the tensors do not fit together. Never raises over
+        """The sample of ``name``; None if the tensors do not fit together. Never raises over
         damaged files."""
         if name not in self._kept:
             if sum(s.fp32.size for s in self._kept.values() if s is not None) > MAX_KEPT:
@@ -63,7 +63,7 @@ class Samples:
 
     def chosen(self, router: Name) -> int:
         """How many experts a router chooses for a position: the width of the narrowest of its
-        outputs (weights or numbers of the chosen ones); 0 where that is not captured."""
+        outputs (weights or numbers of the chosen ones); 0 if that is not captured."""
         widths = [run[other].shape[-1] for run in self._runs[:1] for other in run
                   if other.module == router.module and run[other].shape
                   and (other.phase, other.step) == (router.phase, router.step)]  # fmt: skip

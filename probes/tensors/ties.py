@@ -1,8 +1,8 @@
 """Routing ties: positions that went to another expert because two had almost equal scores.
 
 Rounding decides such ties, in the low-precision reference as in the port, and another expert is a
-far larger change than rounding. These positions, and all that attend to them later, are no evidence
-on the port and are left out.
+far larger change than rounding. These positions, and all that attend to them later, are not
+evidence on the port and are left out.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Vocabulary(NamedTuple):
 
 
 class TokenizerFolder(NamedTuple):
-    """A folder; an empty text or None stands for what is not known, ``template`` is None where it
+    """A folder; an empty text or None stands for what is not known, ``template`` is None if it
     could not be read."""
 
     path: Path

@@ -24,7 +24,7 @@ def gather_tokenizer(
     """The ``tokenizer_files`` fact of a folder and, with the folder of its ``base`` model,
     ``tokenizer_comparison`` for each aspect that both sides have.
 
-    Problems: MM440 cannot be read, MM441 a file is no JSON, MM453 there is no tokenizer, MM442
+    Problems: MM440 cannot be read, MM441 a file is not JSON, MM453 there is no tokenizer, MM442
     folders were left out, MM407 interrupted. Never raises over an input.
     """
     collector = Collector(vocabulary, SOURCE)

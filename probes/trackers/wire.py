@@ -14,8 +14,8 @@ _BITS = 0x7F
 
 
 def fields(raw: bytes) -> Iterator[tuple[int, int, int | bytes]]:
-    """(number, wire type, value) of each field; fixed-width ones as their bytes. What is no message
-    ends early or raises ``ValueError``."""
+    """(number, wire type, value) of each field; fixed-width ones as their bytes. What is not a
+    message ends early or raises ``ValueError``."""
     at, end = 0, len(raw)
     while at < end:
         key, at = _varint(raw, at)

@@ -39,7 +39,7 @@ class Answers(NamedTuple):
 
 
 class CallRecord(NamedTuple):
-    """How one call went; texts are "" and ``seconds`` is None where the record does not say.
+    """How one call went; texts are "" and ``seconds`` is None if the record does not say.
 
     ``outcome`` is raised, pending, returned or "".
     """

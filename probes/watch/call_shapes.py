@@ -81,7 +81,7 @@ def _problems(datum: Any, length: int) -> list[str]:
 
 
 def _values(tensor: Any) -> Any:
-    """The values of a tensor of the SDK, or of a list; None where they are too many."""
+    """The values of a tensor of the SDK, or of a list; None if they are too many."""
     if tensor is None:
         return None
     plain = tensor.to_numpy() if hasattr(tensor, "to_numpy") else getattr(tensor, "data", tensor)

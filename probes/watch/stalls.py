@@ -93,7 +93,7 @@ def _crew(seen: _Seen) -> str:
 
 def _of_loop(stall: Mapping[str, Any]) -> Iterator[_Seen]:
     """The line at which the loop's thread was seen most; where several threads computed while that
-    one waited for its turn, theirs. Nothing where somebody debugs."""
+    one waited for its turn, theirs. Nothing if somebody debugs."""
     late = number(stall.get("late"))
     seen = [(_looks(thread), stack) for thread, stack in _usable_stacks(stall, "")]
     if any(_DEBUGGERS.match(frame.file) for _, stack in seen for frame in stack.frames):
@@ -110,7 +110,7 @@ def _of_loop(stall: Mapping[str, Any]) -> Iterator[_Seen]:
         yield _Seen(crowd, "computing", late, live=True, threads=count)
     if _sum(at_lines) * 2 >= _sum(seen) > 0:
         stack = max(most, key=lambda each: each[0])[1]
-        # What libraries do on a thread or a loop of their own is no line of the user's.
+        # What libraries do on a thread or a loop of their own is not a line of the user's.
         others = stack.thread == "sdk" or stall.get("found") is True
         blames = crowd is None and not (others and own_frame(stack) is None)
         yield _Seen(stack, "blocked", late, live=True, loop=blames)
@@ -139,7 +139,7 @@ def _waits_for_work(stack: Stack) -> bool:
 
 
 def _crowd_of(stall: Mapping[str, Any]) -> tuple[int, Stack | None]:
-    """Where most of the other threads computed, and how many; None where they were few."""
+    """Where most of the other threads computed, and how many; None if they were few."""
     looks = number(stall.get("looks"))
     others = [
         (round(_looks(thread) / looks), stack)

@@ -81,7 +81,7 @@ class Lora(NamedTuple):
 
 class Adapter(NamedTuple):
     """An adapter: modules by name in name order; ``rank`` and ``alpha`` as its file says them
-    (None where it does not); ``empty_experts`` counts expert tensors without elements, ``whole``
+    (None if it does not); ``empty_experts`` counts expert tensors without elements, ``whole``
     are tensors that were trained whole (biases, modules_to_save) and take the place of the
     base's."""
 

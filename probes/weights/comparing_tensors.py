@@ -58,7 +58,7 @@ class Comparing:
         self._whole = {canonical(name): tensor for name, tensor in whole.items()}
 
     def run(self, collector: Collector, progress: Progress) -> list[Found]:
-        """Every difference, and every target with what it received; nothing where the user did
+        """Every difference, and every target with what it received; nothing if the user did
         not want to wait: what a merge is like shows in all of its tensors only."""
         aligned, targets = self._aligned, self._plan.targets
         untouched = [name for name in aligned.names if name not in targets]

@@ -121,7 +121,7 @@ class Verdict(NamedTuple):
 
 
 def first_look(pair: Pair, blocks: list[Block]) -> Verdict:
-    """Compare with the right way alone; the signature is empty where that settles nothing."""
+    """Compare with the right way alone; the signature is empty if that settles nothing."""
     numbers = _Numbers(Score(RIGHT))
     for block in blocks:
         base, start, stored = pair.read(block)

@@ -128,5 +128,5 @@ class Score:
 
 
 def ratio(above: float, below: float) -> float:
-    """``above / below``, or 0 where that is no number."""
+    """``above / below``, or 0 if that is not a number."""
     return above / below if below > 0 and math.isfinite(above) else 0.0

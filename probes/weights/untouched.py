@@ -35,7 +35,7 @@ class Untouched(NamedTuple):
 
 
 def compare_untouched(base: Tensor, merged: Tensor, elements: int) -> Untouched | None:
-    """Compare about ``elements`` elements; None where the formats allow no comparison. Raises
+    """Compare about ``elements`` elements; None if the formats allow no comparison. Raises
     ``OSError`` or ``ValueError`` where a file cannot be read."""
     if base.comparable and merged.comparable:
         return _by_number(base, merged, elements)

@@ -93,7 +93,7 @@ def _is_environment(path: Path) -> bool:
 
 
 def _within(prefix: Path) -> Path | None:
-    """The folder of packages of an environment, None where the folder is none: of several versions
+    """The folder of packages of an environment, None if the folder is none: of several versions
     that of ``pyvenv.cfg``, else the newest."""
     found = [
         lib / name / folder

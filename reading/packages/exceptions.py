@@ -18,7 +18,7 @@ _ENDINGS = ("Error", "Exception", "Warning", "Exit", "Interrupt", "Abort", "Fail
 @dataclass(frozen=True, slots=True)
 class ExceptionClass:
     """A class: its bases as they are written, and the message that it builds, with the parameters
-    of its ``__init__`` as placeholders; ``parts`` is None where it builds none."""
+    of its ``__init__`` as placeholders; ``parts`` is None if it builds none."""
 
     name: str
     bases: tuple[str, ...]
@@ -71,7 +71,7 @@ class Classes:
         return tuple(found[:MAX_BASES])
 
     def message(self, module: str, name: str, thrown: Thrown) -> Parts | None:
-        """What the class says for the arguments of a raise; None where it says what it is given."""
+        """What the class says for the arguments of a raise; None if it says what it is given."""
         seen: set[str] = set()
         here = self.find(module, name)
         while here is not None and here.name not in seen:

@@ -50,7 +50,7 @@ def module_of(file: str) -> str:
 
 class SiteFolder:
     """A folder of packages, such as ``site-packages``. Raises :class:`ModelMedicError` (MM486)
-    where it is no folder that can be read."""
+    where it is not a folder that can be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -173,7 +173,7 @@ def relative_file(folder: SiteFolder, file: str, names: Iterable[str]) -> str:
 def _built(
     folder: SiteFolder, package: Package, cache: str, progress: Progress
 ) -> StoredPackage | None:
-    """The index of a package, written into the cache; None where it was asked to end early."""
+    """The index of a package, written into the cache; None if it was asked to end early."""
     built = build(folder, package, progress)
     if built is None:
         return None

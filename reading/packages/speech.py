@@ -36,7 +36,7 @@ class Said(NamedTuple):
 
 
 def said_by(call: ast.Call, scope: Scope) -> Said | None:
-    """What a call that stands as a statement says, None where it says nothing."""
+    """What a call that stands as a statement says, None if it says nothing."""
     name, receiver = _called(call.func)
     if receiver is not None and name in _LEVELS and _is_logger(receiver):
         return Said("log", _LEVELS[name], "", _logged(call.args, scope))

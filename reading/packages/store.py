@@ -2,7 +2,7 @@
 
 A file is a header in JSON and a body in MessagePack, never code. It is read only if it is a regular
 file of this user that nobody else may write, and its body has the checksum in its header; otherwise
-it counts as absent and is built anew. Sites are decoded when they are asked for.
+it counts as absent and is built again. Sites are decoded when they are asked for.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def read(cache: str, folder: SiteFolder, package: Package) -> StoredPackage | No
 
 
 def write(cache: str, folder: SiteFolder, package: Package, content: bytes) -> None:
-    """Store; a cache that cannot be written is no error."""
+    """Store; a cache that cannot be written is not an error."""
     if cache:
         with suppress(OSError):
             path = _path(cache, folder, package)
@@ -185,7 +185,7 @@ def _by_template(sites: Sequence[Site]) -> list[list[int]]:
 
 
 def unpacked(content: bytes) -> StoredPackage | None:
-    """The index in the content of a file; None where it is not what this version writes."""
+    """The index in the content of a file; None if it is not what this version writes."""
     try:
         start = content.index(b"\n") + 1
         header = json.loads(content[:start])

@@ -36,8 +36,8 @@ def _fields_of(kind: type[ast.AST]) -> tuple[tuple[str, ...], int]:
 
 
 class Tree:
-    """The nodes of some trees. ``size`` counts contexts (Load, Store) too, which are no nodes here.
-    ``whole`` is false where there are too many nodes to read them all."""
+    """The nodes of some trees. ``size`` counts contexts (Load, Store) too, which are not nodes
+    here. ``whole`` is false where there are too many nodes to read them all."""
 
     def __init__(self, *roots: ast.Module) -> None:
         self.root = roots[0]

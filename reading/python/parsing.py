@@ -13,7 +13,7 @@ from .nodes import FunctionNode
 
 
 class Unreadable(Exception):
-    """A file that is no Python source that this interpreter can parse; the text says why."""
+    """A file that is not Python source that this interpreter can parse; the text says why."""
 
 
 def parse(raw: bytes) -> tuple[ast.Module, str]:

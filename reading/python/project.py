@@ -74,7 +74,7 @@ class Project:
         return found
 
     def find(self, importer: str, name: str, level: int) -> tuple[str, ast.Module] | None:
-        """The module that an import in ``importer`` names; None where it is not of the project."""
+        """The module that an import in ``importer`` names; None if it is not of the project."""
         asked = (importer, name, level)
         if asked not in self._found:
             self._found[asked] = self._located(Path(importer), name, level)

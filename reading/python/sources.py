@@ -71,7 +71,7 @@ class Source(NamedTuple):
         return self.places[number - 1] if self.places else Place(1)
 
     def span(self, node: ast.AST) -> Span | None:
-        """The range of a node; of a loop or function, the first line alone. None where the node
+        """The range of a node; of a loop or function, the first line alone. None if the node
         has no place in the text."""
         first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", None) or 0
         if not 0 < first <= last <= len(self.lines) or not hasattr(node, "col_offset"):
@@ -372,7 +372,7 @@ def code_of(source: Source) -> tuple[Code, list[Problem]]:
 
 
 def read_code(text: str, name: str) -> Code | None:
-    """A file whose text is at hand; None where it is no Python that can be read."""
+    """A file whose text is at hand; None if it is not Python that can be read."""
     source, _ = source_of(text.encode("utf-8", "replace"), name)
     return None if source is None else code_of(source)[0]
 

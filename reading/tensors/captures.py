@@ -37,7 +37,7 @@ class Manifest(NamedTuple):
 
 
 def read_manifest(folder: Path, problems: list[Problem]) -> Manifest | None:
-    """The manifest of a folder; None where there is none, or none of use. Never raises."""
+    """The manifest of a folder; None if there is none, or none of use. Never raises."""
     place = folder / NAME
     try:
         raw = read_regular(place, MAX_BYTES + 1)
@@ -136,7 +136,7 @@ class Run:
         return int(steps[0][1].shape[1]) if len(steps[0][1].shape) > 1 else 0
 
     def get(self, module: str, side: str, element: int = 0) -> Any:
-        """The numbers, in float32; None where the module was not captured so. Raises ``OSError``
+        """The numbers, in float32; None if the module was not captured so. Raises ``OSError``
         or ``ValueError`` over damaged files."""
         key = module, side, element
         if key not in self._steps:
@@ -184,7 +184,7 @@ _WEIGHTS, _LAST_INNER = 8, len(_INNER)
 
 
 class Name(NamedTuple):
-    """A module of one forward pass; ``phase`` and ``step`` are empty and 0 where not given.
+    """A module of one forward pass; ``phase`` and ``step`` are empty and 0 if not given.
     ``element`` counts the tensors of a tuple; ``side`` is ``in`` for what goes into the module."""
 
     module: str

@@ -82,7 +82,7 @@ def read_lines(
 
 
 def _size(file: BinaryIO, max_bytes: int) -> int:
-    """Bytes to be read; 0 where it takes unpacking to tell."""
+    """Bytes to be read; 0 if it takes unpacking to tell."""
     return (
         min(os.fstat(file.fileno()).st_size, max_bytes) if isinstance(file, BufferedReader) else 0
     )
@@ -192,7 +192,7 @@ def read_text(path: Path, max_bytes: int) -> tuple[str, bool]:
 
 
 def read_json(path: Path, max_bytes: int) -> tuple[Any, bool]:
-    """The JSON value of a regular file and whether the file is too long for it; None where there is
+    """The JSON value of a regular file and whether the file is too long for it; None if there is
     no value. Raises MM440."""
     text, cut = read_text(path, max_bytes)
     return None if cut else parse_json(text), cut

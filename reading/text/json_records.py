@@ -39,7 +39,7 @@ class Told(NamedTuple):
 
 
 class JsonRecord(NamedTuple):
-    """A JSON object that was logged; empty texts and 0 where it does not say."""
+    """A JSON object that was logged; empty texts and 0 if it does not say."""
 
     message: str
     level: str = ""

@@ -160,7 +160,7 @@ SAMPLE = 8_192
 
 
 class Line(NamedTuple):
-    """A line and its number in the input, counted from 1; 0 for a mark that is no line."""
+    """A line and its number in the input, counted from 1; 0 for a mark that is not a line."""
 
     number: int
     text: str

@@ -139,7 +139,7 @@ class ChainReader:
         self._prefix = self._find_prefix()
 
     def text(self, offset: int = 0) -> str | None:
-        """A line without prefix and margin; None where the chain cannot go on."""
+        """A line without prefix and margin; None if the chain cannot go on."""
         if self.at + offset >= len(self.lines):
             return None
         text = self.lines[self.at + offset].text

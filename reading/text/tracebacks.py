@@ -130,7 +130,7 @@ class Raised:
 
     @property
     def line(self) -> int:
-        """The line of the innermost frame; 0 where none is shown."""
+        """The line of the innermost frame; 0 if none is shown."""
         return self.frames[-1].line if self.frames else 0
 
 

@@ -26,7 +26,7 @@ def _keys(line: str) -> list[str]:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The JSON value of a text; None where it is none, or is nested too deep."""
+    """The JSON value of a text; None if it is none, or is nested too deep."""
     import json
 
     try:

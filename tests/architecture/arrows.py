@@ -99,8 +99,8 @@ def folders_in_circles(root: Path = ROOT) -> list[list[str]]:
     Within each package, what lies in it (a module, or a folder with all below it) is one point. So
     the modules of a package may stand above and below one of its folders, as ``probe.py`` and
     ``terms.py`` do, but no module does both, not even over others. The ``__init__`` of the package
-    is no point: it hands on names of what lies in it. Between the packages on top the contracts of
-    ``pyproject.toml`` rule.
+    is not a point: it hands on names of what lies in it. Between the packages on top the contracts
+    of ``pyproject.toml`` rule.
     """
     points = arrows(root)
     packages = {name for name, path in modules(root).items() if path.name == "__init__.py"}

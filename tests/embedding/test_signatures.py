@@ -1,6 +1,6 @@
 """The public surface: names and signatures as they were recorded.
 
-``MODELMEDIC_UPDATE=1`` records them anew; a change belongs into the changelog.
+``MODELMEDIC_UPDATE=1`` records them again; a change belongs into the changelog.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ CANDIDATES: dict[str, list[Any]] = {  # one passes almost any test that worlds m
 
 
 def satisfying(world, pattern):
-    """A fact in flat form that passes the pattern, found by trying; None where none is found."""
+    """A fact in flat form that passes the pattern, found by trying; None if none is found."""
     from modelmedic.engine.inference.patterns import compile_tests
 
     kind = world.base.vocabulary.kinds[pattern.kind]

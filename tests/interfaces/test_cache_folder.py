@@ -1,4 +1,4 @@
-"""Where the cache is, whether it is used, and when it is made anew. (The quick way to its folder
+"""Where the cache is, whether it is used, and when it is made again. (The quick way to its folder
 gives the answer of platformdirs.)"""
 
 import os

@@ -32,7 +32,7 @@ def test_words_that_no_issue_has(diagnose) -> None:
 
 def test_a_sentence_is_answered_with_the_issue(diagnose) -> None:
     answer = diagnose(SAID)
-    assert answer.code == 2  # a likeness is no diagnosis
+    assert answer.code == 2  # a likeness is not a diagnosis
     assert LOOKS in " ".join(answer.err.split())
 
 

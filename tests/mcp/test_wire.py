@@ -1,4 +1,5 @@
-"""What is no message is answered with an error, and nothing that was asked is left unanswered."""
+"""What is not a message is answered with an error, and nothing that was asked is left
+unanswered."""
 
 import json
 import subprocess

@@ -32,6 +32,7 @@ _TOKENS = re.compile(
 )
 # An item of a list, a row, a heading, or lines that belong together.
 _PART = re.compile(r"^[-*|#\d].*\n?(?:^ .*\n?)*|.+(?:\n(?![-*|#]).+)*", re.M)
+_VALUE = re.compile(r"\{[^{}]*\}")
 _MARK = re.compile(r"\n *# ?")
 _DIRECTIVE = re.compile(r"(noqa|fmt|type|pragma|pylint|ruff|yaml-language-server)\b ?:")
 
@@ -94,6 +95,8 @@ def of_module(name: str, text: str) -> Iterator[Prose]:
         if docstring or not (of_tests or strings.startswith(("r", "b"))):
             parts = (part[1] or part[2] or part[3] or "" for part in _STRING.finditer(strings))
             said = _flat("".join(parts))
+            if not docstring:
+                said = _VALUE.sub("{}", said)
             if said.count(" ") >= 2:
                 form = "docstring" if docstring else "message"
                 yield Prose(name, line, form, said)

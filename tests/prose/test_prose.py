@@ -53,7 +53,7 @@ def test_docstrings_comments_and_messages_are_read_with_their_lines():
     assert found == [
         (1, "docstring", "First line and second."),
         (3, "comment", "one comment in two lines"),
-        (5, "message", "Cannot read {name}: it is empty"),
+        (5, "message", "Cannot read {}: it is empty"),
         (6, "message", "# no comment here"),
     ]
 

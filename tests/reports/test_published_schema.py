@@ -1,5 +1,5 @@
 """Everything that the command prints as JSON fits the schema that is published; and the schema
-refuses what is no report."""
+refuses what is not a report."""
 
 import json
 

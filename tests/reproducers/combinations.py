@@ -1,9 +1,10 @@
 """Verifies the combinations of knowledge/*/tested.yaml, each in a throw-away environment.
 
-Needs a package index. It is no part of the test suite: `python tests/reproducers/combinations.py`.
-A combination is laid over links to the packages of this interpreter, so that large ones are not
-installed again; where one of those does not fit, what fits is installed as well. The tokenizer is
-made by hand (tests/probes/data/renderer), with a template like that of Qwen3.
+Needs a package index. It is not a part of the test suite: `python
+tests/reproducers/combinations.py`. A combination is laid over links to the packages of this
+interpreter, so that large ones are not installed again; where one of those does not fit, what fits
+is installed as well. The tokenizer is made by hand (tests/probes/data/renderer), with a template
+like that of Qwen3.
 """
 
 from __future__ import annotations

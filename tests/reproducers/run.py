@@ -1,8 +1,9 @@
 """Runs the scripts that reproduce known issues, each with real releases in throw-away environments.
 
-Needs a package index. It is no part of the test suite: `python tests/reproducers/run.py [ISSUE]`.
-An environment is a folder of packages, which all issues of a release share. Releases that have a
-`base` are laid over it without their own requirements, so that large ones are installed once.
+Needs a package index. It is not a part of the test suite: `python tests/reproducers/run.py
+[ISSUE]`. An environment is a folder of packages, which all issues of a release share. Releases
+that have a `base` are laid over it without their own requirements, so that large ones are
+installed once.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def facts_of(parts):
 
 @pytest.mark.slow
 def test_hash_seeds(run, parts, expected):
-    """Every fifth one also compiles the knowledge anew."""
+    """Every fifth one also compiles the knowledge again."""
     command = (sys.executable, "-P", "-c", ONE, *facts_of(parts), "-f", "json")
 
     def with_seed(seed):

@@ -53,7 +53,7 @@ def test_t15_other_knowledge_has_another_digest(diagnose, overlay, slow_steps):
 
 
 def test_t15_knowledge_that_breaks_does_not_take_the_place_of_what_works(diagnose, overlay):
-    """A service that reads knowledge anew keeps the last that loaded."""
+    """A service that reads knowledge again keeps the last that loaded."""
     doctor = Diagnoser.load([overlay])
     (overlay / "rules.yaml").write_text("schema: [")
     with pytest.raises(ModelMedicError):
@@ -153,7 +153,7 @@ def test_t17_no_destructive_action_comes_first(doctor):
 
 
 def test_t17_contradictions_are_shown(doctor):
-    """A cause that is both concluded and ruled out is no certain verdict."""
+    """A cause that is both concluded and ruled out is not a certain verdict."""
     fact = doctor.base.vocabulary.fact
     report = doctor.diagnose([
         fact("package", name="pydantic", version="2.13.0b2"), fact("package", name="tinker", version="0.16.1"),

@@ -54,7 +54,7 @@ def test_t20_encoded_secrets_in_what_is_kept(diagnose, texts, tmp_path):
 
 
 def test_t20_what_decodes_to_nothing_is_left_alone(diagnose, facts_file):
-    """A picture and a hash are no secrets because they look random."""
+    """A picture and a hash are not secrets because they look random."""
     picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
     facts = facts_file({"kind": "error_message", "text": f"Error: {picture} {digest}"})

@@ -90,7 +90,7 @@ class Keys:
         self._pressed = False
 
     def at(self, shown: str) -> str:
-        """The key for the prompt that the screen ends with; empty where it shows none."""
+        """The key for the prompt that the screen ends with; empty if it shows none."""
         screen = STYLES.sub("", shown)
         if len(screen) == self._seen or not screen.endswith((OFFER, QUESTION)):
             return ""

@@ -77,7 +77,7 @@ def _headed(body: bytes, digest: str) -> bytes:
 
 
 def unpacked(content: bytes, digest: str) -> Compiled | None:
-    """The knowledge in the content of a file; None where it is not what this version writes."""
+    """The knowledge in the content of a file; None if it is not what this version writes."""
     try:
         return _trusted(content, digest, lambda compute: compute())[0]
     except _UNSOUND:

@@ -52,7 +52,7 @@ class KnowledgeBase(NamedTuple):
     digest: str
     version: str = VERSION
     unchanged: Callable[[], KnowledgeBase] | None = None
-    """Loads the same knowledge with what overlays add and without what they change; None where
+    """Loads the same knowledge with what overlays add and without what they change; None if
     they change nothing."""
 
     @staticmethod

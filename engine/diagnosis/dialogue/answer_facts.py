@@ -1,7 +1,7 @@
 """Turns answers and gathered facts into the facts that the engine sees.
 
-Answers about the same thing become one fact, as a probe would give it. A node of a triage that was
-passed over counts as answered with 'unknown' until somebody answers it.
+Answers about the same thing become one fact, as a probe would give it. A skipped node of a triage
+counts as answered with 'unknown' until the user answers it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def with_passed_over(
     trees: Mapping[str, Any],
     derive: Callable[[Sequence[Fact]], Iterable[Fact]],
 ) -> tuple[Fact, ...]:
-    """The facts with an 'unknown' for each node that stands before one which an answer, or what is
-    known, has settled."""
+    """The facts with an 'unknown' for each node before one that an answer or a known fact has
+    settled."""
     found = list(facts)
     while True:
         triage = Triage(trees, derive(found))

@@ -1,4 +1,4 @@
-"""What would decide a consultation that ends without a cause."""
+"""The steps that would decide a consultation that ends without a cause."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def deciding(doctor: Diagnoser, facts: Sequence[Fact]) -> tuple[NextStep, ...]:
 
 
 def undecided(trees: Mapping[str, Any], facts: Sequence[Fact]) -> Iterator[str]:
-    """What would decide the triages that ended because an answer was not known."""
+    """The steps that would decide the triages that ended because an answer was not known."""
     for tree, node in Triage(trees, facts).unknown():
         if said := trees[tree]["nodes"][node]["branches"][UNKNOWN]["undecided"]:
             yield str(said)

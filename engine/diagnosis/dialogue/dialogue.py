@@ -80,7 +80,7 @@ class Dialogue:
 
     @cached_property
     def report(self) -> Report:
-        """What follows from the facts so far."""
+        """The conclusions from the facts so far."""
         return self.consultation.report()
 
     @cached_property
@@ -110,7 +110,7 @@ class Dialogue:
 
     @cached_property
     def conclusion(self) -> ConsultationResult:
-        """What follows so far, in the parts that are shown."""
+        """The conclusions so far, in the parts that are shown."""
         return conclude(self.report, self.possible(), self.doctor.base.program)
 
     @cached_property
@@ -121,18 +121,18 @@ class Dialogue:
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """What would decide the triages that ended because an answer was not known."""
+        """The steps that would decide the triages that ended because an answer was not known."""
         trees = self.doctor.base.catalogue["trees"]
         return tuple(undecided(trees, self.consultation.facts))
 
     def next(self) -> AskedQuestion | Offer | None:
-        """What to ask or offer now; None when nothing would change the outcome, or when so many
-        questions in a row have no answer that it is time to say what is missing."""
+        """The next question or offer; None if nothing would change the outcome, or after many
+        questions in a row without an answer."""
         return None if not_known(self.entries) >= MAX_UNKNOWN else self._next
 
     @property
     def paused(self) -> bool:
-        """Whether there are more questions for somebody who wants them."""
+        """Whether there are more questions for a user who wants them."""
         return self.next() is None and self._next is not None
 
     def more(self) -> Dialogue:
@@ -142,7 +142,7 @@ class Dialogue:
     @property
     def example(self) -> tuple[Fact, ...]:
         """Assumed answers, one of them to the current question, under which that answer changes the
-        outcome; empty where none can be made up."""
+        outcome; empty if none can be made up."""
         return self._best.example if self._best else ()
 
     @cached_property

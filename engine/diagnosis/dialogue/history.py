@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ....facts import Fact
 from ..next_step.triage import UNKNOWN
 
-MORE = "more"  # the entry of somebody who wants to be asked on
+MORE = "more"  # the entry of a user who wants more questions
 
 
 class HistoryEntry(NamedTuple):

@@ -1,5 +1,5 @@
-"""What a consultation ends with, as values: verdict, causes with evidence and actions, what would
-refute them, what was ruled out, and the packet to hand over."""
+"""The outcome of a consultation, as values: verdict, causes with evidence, actions and refuting
+facts, ruled-out causes, and the packet to hand over."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class StandingProblem(NamedTuple):
 
 
 class HandoverPacket(NamedTuple):
-    """What to hand over: what is wanted, known already, and excluded."""
+    """The packet to hand over: needed, known and excluded items."""
 
     diagnosis: str
     wanted: tuple[str, ...]

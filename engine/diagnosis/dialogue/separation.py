@@ -15,7 +15,7 @@ _MOST_WAYS = 6
 
 
 class Chosen(NamedTuple):
-    """An option, and the answers under which its own one changes the outcome (empty where no
+    """An option, and the answers under which its own one changes the outcome (empty if no
     example could be made up)."""
 
     option: Option
@@ -39,14 +39,14 @@ def _example(option: Option, doctor: Diagnoser, what_if: WhatIf) -> tuple[Fact, 
         assumed = tuple(assumptions(way, doctor))
         known = [a for a in assumed if a is not None]
         if len(known) < len(assumed):
-            return ()  # nothing speaks against asking
+            return ()  # nothing forbids asking
         if what_if.matters(option.step, known):
             return tuple(a.fact for a in known)
     return None
 
 
 def assumptions(way: Open, doctor: Diagnoser) -> Iterator[Assumed | None]:
-    """Answers that would close every gap of a way; None where none can be made up."""
+    """Answers that would close every gap of a way; None if none can be made up."""
     gathering = doctor.gathering
     if way.leaf is not None:
         needed = set(way.leaf.needs)

@@ -25,7 +25,7 @@ _IN_NAME = _IN_WORD.union("./:@+-")
 _UNQUOTED = _IN_NAME.union("%=,")
 _BEFORE, _AFTER = _IN_WORD.union("./${-"), _IN_WORD.union(".=-")
 _IN_WORDS = {"train.py", "job.log", "LOG_PATH"}
-"""What was read and can stand in a sentence."""
+"""Names of files that were read and can be part of a sentence."""
 
 
 def with_known_facts(report: Report, base: KnowledgeBase) -> Report:
@@ -110,8 +110,8 @@ class _Commands:
         return step._replace(command=self._filled(step.command, self.known))
 
     def _of_evidence(self, d: Diagnosis) -> dict[str, str]:
-        """What stands for itself in the actions and has several values in all facts, and one in
-        those that the diagnosis rests on."""
+        """Placeholders of the actions that have several values in all facts, and one in the
+        evidence of the diagnosis."""
         open_words = self._several - self.known.keys()
         if not open_words or not any(map(str(d.actions).__contains__, open_words)):
             return {}
@@ -152,7 +152,7 @@ class _Commands:
 
 # Written out, since the main job runs without `re`, which takes as long to import as ten modules.
 def _places(command: str, words: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Where a variable, or one of the words by itself, begins and ends."""
+    """Start and end of a variable, or of one of the words by itself."""
     at = 0
     while at < len(command):
         stop = _end_of_variable(command, at) or _end_of_word(command, at, words)
@@ -162,7 +162,7 @@ def _places(command: str, words: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 
 def _end_of_variable(command: str, at: int) -> int:
-    """Where ``$NAME`` or ``${NAME}`` that begins at a place ends; 0 if none does."""
+    """The end of a ``$NAME`` or ``${NAME}`` that begins at a position; 0 if there is none."""
     if command[at] != "$":
         return 0
     braced = command.startswith("{", at + 1)
@@ -174,7 +174,7 @@ def _end_of_variable(command: str, at: int) -> int:
 
 
 def _end_of_word(command: str, at: int, words: Iterable[str]) -> int:
-    """Where the first of these words that stands by itself at a place ends; 0 if none does."""
+    """The end of the first of these words by itself at a position; 0 if there is none."""
     if at and command[at - 1] in _BEFORE:
         return 0
     for word in words:
@@ -194,7 +194,7 @@ def _quoted(value: str) -> str:
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:
-    """What to do, in words: nothing is quoted, so only plain names come in."""
+    """The action in words. Nothing is quoted, so only plain names are inserted."""
     if not any(name in text for name in names):
         return text
     import re
@@ -235,7 +235,7 @@ def _inputs(given: Iterable[Fact]) -> dict[str, str]:
 
 
 def _said(given: Iterable[Fact], vocabulary: Vocabulary) -> dict[str, set[str]]:
-    """What attributes with a placeholder say; what has passed is not what an action is about."""
+    """The values of attributes with a placeholder, except those of components that passed."""
     places: dict[str, list[tuple[str, str]]] = {}
     pairs: list[tuple[str, Value | None]] = []
     for fact in given:

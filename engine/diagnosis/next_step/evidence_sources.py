@@ -84,7 +84,7 @@ class EvidenceSources:
         return kind is not None and not kind.key
 
     def again(self, name: str) -> NextStep | None:
-        """The question with an id; None where there is none."""
+        """The question with an id; None if there is none."""
         tree, _, node = name.rpartition("/")
         if tree in self._base.catalogue["trees"]:
             there = node in self._base.catalogue["trees"][tree]["nodes"]
@@ -230,7 +230,7 @@ class EvidenceSources:
                     yield step
 
     def _attribute_step(self, pattern: Pattern, attribute: Attribute) -> NextStep | None:
-        """The attribute's own question; None where it has none, or where the condition leaves
+        """The attribute's own question; None if it has none, or where the condition leaves
         another required attribute open, so that the answer would not make a fact. An attribute
         of the key is asked for where the condition leaves it open."""
         kind = self._base.vocabulary.kinds[pattern.kind]

@@ -1,8 +1,8 @@
-"""What could still be the matter: the diagnoses that are worth a question, and what each needs.
+"""Finds the diagnoses that are still possible and worth a question, and the facts that each needs.
 
 A diagnosis is open if it could account for a symptom that has no cause yet, if a triage that the
-facts have entered can still reach it, or if it rests on a fact that no finding has used. What a
-proven cause accounts for needs no further question.
+facts have entered can still reach it, or if it rests on a fact that no finding has used. Symptoms
+with a proven cause need no further question.
 """
 
 from __future__ import annotations
@@ -108,15 +108,15 @@ class Hypotheses:
 
     @cached_property
     def settled_symptoms(self) -> set[str]:
-        """Complaints with a cause: a settled cause rests on them or is one that their triage looks
-        for, or the triage has found nothing wrong."""
+        """Complaints with a cause: a settled cause rests on them or belongs to their triage, or the
+        triage has found nothing wrong."""
         used = {str(f.get("name")) for f in self._symptoms if self._ids[f] in self._used}
         return used | self.triage.healthy() | self.triage.looking_for(self._settled)
 
     @cached_property
     def supported(self) -> tuple[tuple[Way, Open], ...]:
         """Ways to diagnoses that facts bear out in part, nearest first, one for each. A tree
-        position alone is no support."""
+        position alone is not support."""
         nearest: dict[str, Way] = {}
         worth: dict[str, int] = {}
         rules, why_not = self._base.program.rules, self._why_not
@@ -163,7 +163,7 @@ class Hypotheses:
 
     @cached_property
     def _complaint(self) -> bool:
-        """Whether somebody complains of something."""
+        """Whether there is a complaint."""
         return any(f.get("present") is not False for f in self._complaints)
 
     def _leaves(self) -> Iterable[Open]:
@@ -246,14 +246,14 @@ class Hypotheses:
         return not known and self._summary(name).kind != "benign"
 
     def _worth(self, name: str) -> int:
-        """What is gained by concluding it: nothing (0), something where it rests on news (1), or an
-        explanation in any case (2)."""
+        """The gain of concluding it: none (0), some if it rests on new facts (1), an explanation in
+        any case (2)."""
         if not self._open(name):
             return 0
         return 2 if self._unexplained_by(name) else 1
 
     def _unexplained_by(self, name: str) -> set[str]:
-        """What it would account for."""
+        """The symptoms that it would explain."""
         wanted = self.unexplained
         return wanted.intersection(self._summary(name).explains) if wanted else wanted
 
@@ -281,7 +281,7 @@ class Hypotheses:
 
     @cached_property
     def _aimless(self) -> bool:
-        """Whether nobody complains of anything and nothing is found: then anything may be."""
+        """Whether there is neither a complaint nor a finding; then everything is possible."""
         return not self._complaint and not any(d.kind != "benign" for d in self._found)
 
     def _ground(self, name: str) -> str:

@@ -18,7 +18,7 @@ _BOUND = re.compile(r"[0-9][0-9.]*")
 
 
 class Requirement(NamedTuple):
-    """What ``package`` in its ``version`` allows of another package."""
+    """The versions of another package that ``package`` in its ``version`` allows."""
 
     package: str
     version: str

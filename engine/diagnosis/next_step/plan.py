@@ -19,7 +19,7 @@ from .triage import PASSED_OVER, TreeNode
 
 MAX_STEPS = 8
 MAX_CANDIDATES = 12
-MAX_THINGS = 3  # of which the same is asked
+MAX_THINGS = 3  # with the same question
 QUICK_S = 35.0  # so much a look at the rivals of a likely cause may cost
 WORTH = 0.001  # a minute of a person's time must buy six chances in a hundred
 _RATHER_NOT = 1.5  # what a probe can find out costs more to be asked for
@@ -64,8 +64,8 @@ class Planner:
         probes: Collection[str] | None = None,
         alone: Collection[str] = (),
     ) -> None:
-        """``asked`` names the steps that are behind; ``probes`` those that can be run (default:
-        all), ``alone`` those that need not be told what to read."""
+        """``asked`` names the steps already taken; ``probes`` those that can be run (default: all),
+        ``alone`` those that need no argument."""
         self._base = base
         self._gathering = gathering
         self._hypotheses = hypotheses
@@ -109,7 +109,7 @@ class Planner:
         return found
 
     def candidates(self) -> tuple[Candidate, ...]:
-        """What is still unknown about the diagnoses that facts bear out in part."""
+        """The unknown conditions of the diagnoses that facts support in part."""
         held = self._hypotheses.held
         unheld = [open_ for _, open_ in self._hypotheses.supported if open_.id not in held]
         return tuple(
@@ -146,9 +146,9 @@ class Planner:
         return tuple(sorted(worth, key=lambda o: (-o.value, o.step.type == "question", o.step.id)))
 
     def steps(self) -> tuple[NextStep, ...]:
-        """The next steps for somebody who reads a report: what the triage asks where it stands, in
-        its own order, then the best of the rest. A question ahead of its turn would not help there,
-        since only a consultation passes nodes over."""
+        """The next steps for the reader of a report: the questions of the triage at its present
+        node, in their order, then the best of the rest. A later question would not help, because
+        only a consultation skips nodes."""
         found = {step.id: step for step in self._standing()}
         for option in self.options:
             if not self._is_triage(option.step):
@@ -169,7 +169,7 @@ class Planner:
 
     @cached_property
     def _feasible(self) -> tuple[tuple[Open, tuple[Need, ...]], ...]:
-        """The open ways of which every gap can still be settled."""
+        """The open ways whose gaps can all still be settled."""
         found = []
         for way in self._hypotheses.all:
             needs = tuple(self._needs(way))
@@ -186,7 +186,7 @@ class Planner:
             yield Need(left, bool(left))
 
     def _steps(self, gap: Gap) -> tuple[NextStep, ...]:
-        """What could settle a gap; of the things that it may be about, those that are known."""
+        """The steps that could settle a gap, for the known things that it may be about."""
         kind = self._base.program.patterns[gap.literal.pattern].kind
         things = self._keyed.get(kind, ()) if gap.literal.mode != "aggregate" else ()
         about = self._gathering.about(gap.literal, things[:MAX_THINGS])
@@ -212,8 +212,8 @@ class Planner:
         return way.ground != "complaint" or self._gathering.unprompted(step)
 
     def _cost(self, step: NextStep) -> float:
-        """What a step costs. What a probe did not find, or was not there to be read, a person
-        hardly knows; what one can still find out is better not asked for."""
+        """The cost of a step. Asking costs more for facts that a probe did not find or can still
+        find."""
         cost = self._gathering.cost(step, self._alone)
         kinds = self._gathering.kinds(step) if step.type == "question" else frozenset()
         if kinds and kinds <= self._looked:

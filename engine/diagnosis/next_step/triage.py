@@ -1,4 +1,4 @@
-"""Where the facts stand in the decision trees and workflows, and what comes next there.
+"""The position in the decision trees and workflows, and the next node or stage.
 
 The authored order is a prior, not a rule: a node whose ``unknown`` branch only leads on may be
 passed over when a later question tells more; it stays open. A tree with ``strict_order`` forbids
@@ -97,7 +97,7 @@ class Triage:
         }
 
     def unknown(self) -> Iterator[TreeNode]:
-        """The nodes at which somebody has said that the answer is not known."""
+        """The nodes answered with "not known"."""
         for tree, reached in sorted(self._reached.items()):
             for name in self._nodes(tree):
                 here = TreeNode(tree, name)
@@ -140,7 +140,7 @@ class Triage:
         return tuple(found)
 
     def leaves(self, start: TreeNode) -> Iterator[Leaf]:
-        """What can still be concluded from a reached node on."""
+        """The conclusions that are still possible from a reached node on."""
         ahead = self.ahead(start)
         for place in range(len(ahead)):
             yield from self._below(_Path((ahead[place],), place, _passed(ahead[:place])), ahead)
@@ -166,7 +166,7 @@ class Triage:
         return known
 
     def _after(self, node: TreeNode) -> TreeNode | None:
-        """The node to which the facts, or else ``unknown``, lead; None where the triage ends."""
+        """The node to which the facts, or else ``unknown``, lead; None if the triage ends."""
         reached = self._reached.get(node.tree, set())
         branches = self._nodes(node.tree)[node.name]["branches"]
         taken = [n for n in branches if n != UNKNOWN and f"{node.name}/{n}" in reached]
@@ -229,7 +229,7 @@ def _step(finding: Diagnosis, actions: Sequence[Mapping[str, Any]]) -> NextStep 
 
 
 def _seconds(action: Mapping[str, Any]) -> float:
-    """The effort in seconds; 0 where it is not told as minutes or hours."""
+    """The effort in seconds; 0 if it is not told as minutes or hours."""
     number, _, unit = str(action.get("effort", "")).partition(" ")
     told = unit in _SECONDS and number.replace(".", "", 1).isdecimal()
     return float(number) * _SECONDS[unit] if told else 0.0

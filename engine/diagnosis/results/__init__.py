@@ -1,1 +1,1 @@
-"""What is answered besides the report, as typed values."""
+"""Typed values of the answers besides the report."""

@@ -17,7 +17,7 @@ class ConfidenceChange:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What changes in the diagnoses, by id, if facts are added."""
+    """The changes in the diagnoses, by id, if facts are added."""
 
     gained: tuple[str, ...]
     lost: tuple[str, ...]
@@ -71,8 +71,8 @@ class OpenCondition:
 
 @dataclass(frozen=True, slots=True)
 class NearestWay:
-    """A way by which a diagnosis could be concluded: the entry, the conditions that hold, those of
-    which nothing is known, and those that known facts contradict."""
+    """A way to conclude a diagnosis: the entry, and its conditions that hold, that are unknown, and
+    that known facts contradict."""
 
     rule: str
     holds: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What the changes of overlays do to a report: what would be found, and count, without them."""
+"""The effect of overlays on a report: the findings and exit code without their changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def idle_changes(base: KnowledgeBase) -> tuple[Problem, ...]:
             verb = _VERBS[change.get("how", "silences")]
             message = f"{name} does not {verb} {change['id']} any more: that ended"
             message += f" on {change['until']} ({change['reason']})"
-            found.append(Problem("MM351", message, None, "decide anew, or remove it"))
+            found.append(Problem("MM351", message, None, "decide again, or remove it"))
         for change in overlay.get("withheld", ()):
             verb = _VERBS[change.get("how", "silences")]
             message = f"{name} may only add, and does not {verb} {change['id']}"

@@ -1,1 +1,2 @@
-"""What a sentence complains of: words to concepts, concepts to symptoms. Deterministic, offline."""
+"""Finds the complaints of a sentence: words to concepts, concepts to symptoms. Deterministic,
+offline."""

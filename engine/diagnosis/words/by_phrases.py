@@ -1,4 +1,4 @@
-"""What a text complains of, by the phrases that it matches: all their concepts are mentioned."""
+"""Finds the complaints of a text by phrases whose concepts it all mentions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NEAR = 0.3  # the share of a phrase that comes near
 # What is worth so much of the best may be meant as well; the second where it tells less.
 _CLOSE = 0.7
 _AS_GOOD = 0.93
-# How many words that nobody knows a match can bear, by its most telling sign.
+# Number of unknown words that a match tolerates, by its most specific sign.
 _UNKNOWN_BESIDE_ONE = {TERM: 3, SUBJECT: 1, PLAIN: 1}
 _UNKNOWN_BESIDE_SEVERAL = {TERM: 6, SUBJECT: 6, PLAIN: 3, GENERIC: 1}
 
@@ -42,7 +42,7 @@ class ByPhrases:
         return not enough.isdisjoint(kinds) or (subjects and kinds.count(GENERIC) > 1)
 
     def understand(self, reading: Reading) -> Understanding:
-        """What a text complains of."""
+        """The complaints of a text."""
         if not reading.mentions or self.is_foreign(reading):
             return Understanding()
         found = self._matches(reading)
@@ -77,7 +77,7 @@ class ByPhrases:
         return sorted((m for m in found if m is not None), key=_order)
 
     def is_foreign(self, reading: Reading) -> bool:
-        """Whether it speaks of other matters, and of nothing that we know."""
+        """Whether the text is about other subjects only."""
         concepts = self._lexicon.concepts
         ours = sum(
             m.sign in concepts and concepts[m.sign].kind in (CONTEXT, SUBJECT, TERM)
@@ -99,7 +99,7 @@ class ByPhrases:
         )
 
     def _bears(self, found: Match, reading: Reading) -> bool:
-        """Whether a match is strong enough for the words that nobody knows."""
+        """Whether a match is strong enough for the unknown words."""
         kind, signs = found.pattern.kind, found.pattern.signs
         concepts = self._lexicon.concepts
         clauses = {m.clause for m in found.mentions}
@@ -109,7 +109,7 @@ class ByPhrases:
             for m in reading.mentions
             if m.clause in clauses
         ):
-            return False  # it says something special that nobody says of this symptom
+            return False  # it has a specific word that no phrase of this symptom has
         if not self._explains(found, reading):
             return False
         scattered = len({m.clause for m in found.mentions}) > 1
@@ -121,7 +121,7 @@ class ByPhrases:
         return reading.unknown <= (most if kind == TERM or len(reading.signs) > 1 else 0)
 
     def _explains(self, found: Match, reading: Reading) -> bool:
-        """Whether a match weighs more than what its clauses say that nobody says of the symptom."""
+        """Whether a match outweighs the words in its clauses that no phrase of the symptom has."""
         clauses = {m.clause for m in found.mentions}
         known = self._said_of[found.pattern.symptom]
         other = {m.sign for m in reading.mentions if m.clause in clauses} - known
@@ -129,7 +129,7 @@ class ByPhrases:
         return sum(self._weights[m.sign] for m in found.mentions) >= unsaid
 
     def _denied(self, reading: Reading) -> tuple[str, ...]:
-        """The symptom of which most is said not to occur, if any is denied."""
+        """The symptom that is denied most clearly, if any."""
         negated = {m.sign[1:] for m in reading.mentions if m.sign[0] == "~"}
         signs = reading.signs | negated
         found = [p.symptom for p in self._patterns if p.signs & negated and p.signs <= signs]
@@ -151,7 +151,7 @@ def _symptoms(found: Iterable[Match]) -> list[str]:
 
 
 def _several(whole: Sequence[Match]) -> list[Match]:
-    """The best match, and those of other symptoms that speak of something else in other clauses."""
+    """The best match, and those of other symptoms in other clauses."""
     taken: list[Match] = []
     for each in whole:
         if all(_apart(each, other) for other in taken):
@@ -169,7 +169,7 @@ def _apart(one: Match, other: Match) -> bool:
 
 
 def _rivals(best: Match, whole: Sequence[Match], taken: Sequence[str]) -> list[str]:
-    """The symptom, and those not taken that the same words may mean as well; empty where there are
+    """The symptom, and those not taken that the same words may mean as well; empty if there are
     none."""
     spoken = {m.clause for m in best.mentions}
     close = [

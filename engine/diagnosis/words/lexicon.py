@@ -28,8 +28,8 @@ CONTEXT, GENERIC, PLAIN, TERM, SUBJECT = "context", "generic", "plain", "term", 
 
 
 class Concept(NamedTuple):
-    """``kind`` says how much a concept tells. ``clears``: what is said in the same clause is all
-    right. ``negated_is`` is the concept that its negation means."""
+    """``kind`` is how much a concept means. ``clears`` marks its clause as harmless. ``negated_is``
+    is the concept of its negation."""
 
     name: str
     kind: str = PLAIN
@@ -38,7 +38,7 @@ class Concept(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """What phrases speak of."""
+    """The subject of phrases."""
 
     symptom: str
     diagnosis: str
@@ -75,8 +75,8 @@ class Lexicon:
 
     @cached_property
     def forms(self) -> dict[Form, str]:
-        """The meaning of each form: a concept, or one of the marks above. Where a form has several,
-        a concept stands before a mark."""
+        """The meaning of each form: a concept, or one of the marks above. If a form has several, a
+        concept comes before a mark."""
         found: dict[Form, str] = {}
         for name, mark in _MARKS:
             found |= dict.fromkeys(map(form, self._lists[name]), mark)
@@ -105,7 +105,7 @@ class Lexicon:
 
     @cached_property
     def parts(self) -> frozenset[str]:
-        """The stems of which a word may be put together: those of concepts."""
+        """The stems of concepts, which a compound word may consist of."""
         return frozenset(self.correctable.values())
 
 

@@ -1,4 +1,4 @@
-"""Where a text falls into parts that may be complaints, or denials, of their own."""
+"""Splits a text into parts that may be complaints, or denials, of their own."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def tells_as_much(one: Pattern, other: Pattern) -> bool:
 
 
 def weights(known: Sequence[Pattern], concepts: Mapping[str, Concept]) -> dict[str, float]:
-    """What a sign is worth: the fewer symptoms use it, the more."""
+    """The weight of a sign: the fewer symptoms use it, the higher."""
     users: dict[str, set[str]] = {}
     for pattern in known:
         for sign in pattern.signs:
@@ -87,8 +87,8 @@ def said_of(known: Iterable[Pattern]) -> dict[str, frozenset[str]]:
 def match(
     pattern: Pattern, reading: Reading, weight: Mapping[str, float], cleared: Mapping[int, str]
 ) -> Match | None:
-    """How a pattern fits a reading; None if nothing of it was found. ``cleared`` are the clauses in
-    which all is well, by the sign that says so: they count only for patterns with that sign."""
+    """Match a pattern with a reading; None if nothing of it was found. ``cleared`` are the harmless
+    clauses by the sign that marks them: they count only for patterns with that sign."""
     places: dict[str, list[Mention]] = {}
     for mention in reading.mentions:
         well = cleared.get(mention.clause)

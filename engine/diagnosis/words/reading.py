@@ -1,4 +1,4 @@
-"""A text as the concepts that it mentions, with their negations, and the words nobody knows."""
+"""Reads a text as its concepts, with their negations, and its unknown words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Mention(NamedTuple):
 
 class Reading(NamedTuple):
     """``unknown`` counts words without a meaning here, ``foreign`` those of other matters.
-    ``affirmed`` are all words but those that negate, or say that all is well; it is empty where
+    ``affirmed`` are all words but those that negate, or say that all is well; it is empty if
     there are none of these. ``forms`` are the concepts with the words that stood for them."""
 
     mentions: tuple[Mention, ...]
@@ -38,7 +38,7 @@ class Reading(NamedTuple):
 
 
 class _Meant(NamedTuple):
-    """A meaning (a concept or a mark, or "" for none), the clause it stands in, and its words."""
+    """A meaning (a concept or a mark, or "" for none), its clause, and its words."""
 
     meaning: str
     clause: int
@@ -142,7 +142,7 @@ class Reader:
             if meaning == NEGATION:
                 open_ = clause
             if not meaning:
-                open_ = None  # it negates what nobody knows
+                open_ = None  # it negates an unknown word
             if not meaning or meaning[0] == "#" or passed == clause:
                 continue
             if last:

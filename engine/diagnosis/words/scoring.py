@@ -1,4 +1,4 @@
-"""How much a text speaks for each symptom: weights of signs, learned from phrases."""
+"""Scores a text for each symptom, by weights of signs learned from phrases."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Scorer:
 
 
 def rarity(letter: str) -> float:
-    """What a letter says of how rare a sign is."""
+    """The rarity of a sign, from its letter."""
     return 1 + LEVELS.index(letter) / 3
 
 

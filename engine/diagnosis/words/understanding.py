@@ -1,4 +1,4 @@
-"""What a text complains of: the weights of its signs and the phrases that it matches, together."""
+"""Finds the complaints of a text by the weights of its signs and the phrases that it matches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HEARD = 0.02  # the chance in the whole text that a complaint of its part has
 _DOUBT = 0.7  # the chance of each part from which a text may say several things
 _DOUBT_DENIED = 0.6  # that of a part that denies something
 _OTHER = 0.9  # the chance of a part of another symptom that is asked back
-_HEARD_AT_LEAST = 0.01  # if the whole text hears so much of it, or
+_HEARD_AT_LEAST = 0.01  # if the whole text supports it this much, or
 _HEARD_OF_SURE = 0.0003  # so much, where the chance of the part is
 _VERY_SURE = 0.92
 _NAMED = 0.03  # the chance of a symptom that is named, and
@@ -47,7 +47,7 @@ _DENIED = 0.6  # the chance of a symptom, without its negation, from which it is
 
 
 class _Part(NamedTuple):
-    """The symptom that a part of a text speaks of, if any, and its chance."""
+    """The symptom of a part of a text, if any, and its chance."""
 
     chance: float = 0.0
     symptom: str = ""
@@ -65,14 +65,14 @@ class Understander:
         self._scorer = Scorer(plain.get("weights") or {})
 
     def understand(self, text: str) -> Understanding:
-        """What a text complains of."""
+        """The complaints of a text."""
         reading = self._reader.read(text)
         said = self._phrases.understand(reading)
         if not self._scorer:
             return said
         score = self._scorer.score(text)
         if not (any(map(str.isalpha, text)) or (score.known and score.chance >= _FIRM)):
-            return Understanding()  # a number, which is none that means something here
+            return Understanding()  # a number without a meaning here
         found = self._weighed(text, score, reading, said)
         nothing = score.known > _STRANGE and score.nothing >= _LIKELY_NOTHING
         if found.denied or (nothing and not found.symptoms):
@@ -90,8 +90,8 @@ class Understander:
     def _unless_misread(
         self, known: str | None, found: Understanding, score: Score
     ) -> Understanding:
-        """What was found, unless the text in ``known`` words says something else: a slip of the
-        keys may hide the word that matters."""
+        """The complaints found, unless the text in ``known`` words has another meaning: a typing
+        error may hide the decisive word."""
         other = self._scorer.score(known) if known else Score()
         if other.chance < _FIRM or other.best in found.symptoms:
             return found
@@ -153,7 +153,7 @@ class Understander:
         return Understanding(near=_near((), score))
 
     def _hinted(self, text: str, score: Score) -> tuple[str, ...]:
-        """Other symptoms that parts of a text may speak of, or deny."""
+        """Other symptoms that parts of a text may state or deny."""
         parts = {each for texts in partings(text, self._lexicon.breaks) for each in texts}
         plain = {self._reader.read(each).affirmed for each in parts} - {""}
         weighed = map(self._scorer.score, sorted(parts | plain))
@@ -222,19 +222,19 @@ def _may_be_another(part: Score, score: Score) -> bool:
 
 
 def _near(first: Sequence[str], score: Score) -> tuple[str, ...]:
-    """What may be meant: some symptoms, then the likeliest."""
+    """The symptoms to offer: some given ones, then the likeliest."""
     return tuple(dict.fromkeys((*first, *(name for _, name in score.ranked))))[:_MOST_NEAR]
 
 
 def _is_heard(part: _Part, score: Score) -> bool:
-    """Whether the whole text hears the complaint of its part: else its words mean something else
-    there ("nothing happens between two steps" is no hang)."""
+    """Whether the full text supports the symptom found in one of its parts. Otherwise the words
+    mean something else there ("nothing happens between two steps" is not a hang)."""
     least = _HEARD_OF_SURE if part.chance >= _VERY_SURE else _HEARD_AT_LEAST
     return score.of(part.symptom) >= least
 
 
 def _together(parts: Sequence[_Part], score: Score) -> Understanding | None:
-    """What parts say together, if they say several things."""
+    """The complaints of all parts together, if there are several."""
     told = [part for part in parts if part.denied or _is_heard(part, score)]
     names = tuple(dict.fromkeys(part.symptom for part in told if not part.denied))
     denied = tuple(dict.fromkeys(p.symptom for p in told if p.denied and p.symptom not in names))

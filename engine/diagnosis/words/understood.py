@@ -1,4 +1,4 @@
-"""What was understood of a text."""
+"""The values that describe the meaning of a text."""
 
 from __future__ import annotations
 

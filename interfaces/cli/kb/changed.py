@@ -1,4 +1,4 @@
-"""Which knowledge files changed: since the last commit, or since the cases last passed."""
+"""Finds knowledge files that changed since the last commit, or since the cases last passed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Changed(NamedTuple):
 
 
 def changed_files(overlays: Sequence[str]) -> Changed:
-    """What changed in the knowledge and its overlays."""
+    """The changed files of the knowledge and its overlays."""
     folders = _folders(overlays)
     names: set[str] = set()
     for folder in folders:

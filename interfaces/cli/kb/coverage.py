@@ -67,7 +67,7 @@ def _exercised(built: Built) -> list[Part]:
 
 
 def _ways(built: Built) -> dict[str, str]:
-    """What can make each rule fire."""
+    """The sources that can make each rule fire."""
     from ....authoring.lint.askable import unasked
     from ....authoring.reach.reach import label, reached
 

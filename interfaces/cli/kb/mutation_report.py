@@ -23,7 +23,7 @@ def report(
     at_least: float | None,
     context: Context,
 ) -> int:
-    """Print the results and return the exit code. ``whole``: entries of which all faults were
+    """Print the results and return the exit code. ``whole``: entries whose faults were all
     tried."""
     from ....authoring.mutation import Acceptances, Score
 

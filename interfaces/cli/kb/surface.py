@@ -118,8 +118,8 @@ def _measured(
 def _places(
     folders: Sequence[SiteFolder], packages: Sequence[str], rows: Mapping[str, Spoken]
 ) -> list[tuple[SiteFolder, list[str]]]:
-    """Which packages to read in which folder; by default those that rows are anchored to. Raises
-    :class:`ModelMedicError` (MM487) for one that is in none."""
+    """The packages to read, by folder; by default those that rows are anchored to. Raises
+    :class:`ModelMedicError` (MM487) for a package that is in no folder."""
     from ....facts import ModelMedicError, Problem
 
     anchored = sorted({package for row in rows.values() for package in row.anchors})

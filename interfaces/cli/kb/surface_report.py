@@ -19,7 +19,7 @@ _ABOUT = {
 
 
 class Wanted(NamedTuple):
-    """What to list, and what is expected."""
+    """The parts to list, and the expected shares."""
 
     silent: bool
     everything: bool

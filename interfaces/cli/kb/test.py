@@ -116,7 +116,7 @@ Row = tuple[str, int, str, str, str, tuple[str, ...]]
 
 
 def _lines(results: Sequence[Result]) -> Iterator[Line]:
-    """What failed, with the conditions it depends on; then the counts."""
+    """Failed cases with the conditions that they depend on; then the counts."""
     failed = [result for result in results if result.failures]
     for result in failed:
         yield Line(_heading(result), mark="FAILED ", style="error")

@@ -1,1 +1,1 @@
-"""What a shell gets of the command: completion, and the pages of the manual."""
+"""Files for a shell: completion, and the pages of the manual."""

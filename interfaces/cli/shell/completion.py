@@ -33,7 +33,7 @@ def completion(context: Context, shell: str) -> int:
 
 
 def answer(root: click.Command) -> int:
-    """Write what a shell asks for in its variables; nothing where that goes wrong, whatever it
+    """Write what a shell asks for in its variables; nothing if that goes wrong, whatever it
     is: a person is typing."""
     shell, _, what = os.environ[VARIABLE].partition("_")
     if shell not in SHELLS or what != "complete":

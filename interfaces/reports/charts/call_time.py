@@ -32,7 +32,7 @@ class _Call(NamedTuple):
 
 
 def call_time(facts: Sequence[Fact]) -> Chart | None:
-    """None where no call is known that takes a moment."""
+    """None if no call is known that takes a moment."""
     calls = _calls(facts)
     if not calls or calls[0].total < _LEAST:
         return None

@@ -6,7 +6,7 @@ from ....facts import Fact
 
 
 def number(fact: Fact, name: str) -> float | None:
-    """An attribute as a number; None where the fact does not have it."""
+    """An attribute as a number; None if the fact does not have it."""
     value = fact.get(name)
     return None if value is None else float(str(value))
 
@@ -17,7 +17,7 @@ def percent(share: float) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A time in the unit that suits it; empty where it is not known."""
+    """A time in the unit that suits it; empty if it is not known."""
     if value is None:
         return ""
     if value >= 1 or value == 0:

@@ -130,7 +130,7 @@ def _profile(ratios: Sequence[_Ratio]) -> Any:
 
 
 def _errors(capture: Path, component: str) -> tuple[Any, Any] | None:
-    """The sorted errors of reference and target; None where this capture has no such module."""
+    """The sorted errors of reference and target; None if this capture has no such module."""
     import numpy as np
 
     from ....probes.tensors.roles import find_roles

@@ -44,7 +44,7 @@ class _Point(NamedTuple):
 
 
 def r_profile(facts: Sequence[Fact]) -> Chart | None:
-    """The profile over the ``component_result`` facts; None where fewer than two have a ratio or
+    """The profile over the ``component_result`` facts; None if fewer than two have a ratio or
     say why they have none."""
     limit = _limit(facts)
     points = _points(facts, limit)

@@ -55,7 +55,7 @@ class _Frame(NamedTuple):
 
 
 def run_course(report: Report) -> Chart | None:
-    """None where the facts hold no series but the step time, which has a chart of its own."""
+    """None if the facts hold no series but the step time, which has a chart of its own."""
     courses = courses_of(report)
     if not any(course.role != STEP_TIME for course in courses):
         return None

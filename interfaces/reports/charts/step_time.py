@@ -41,7 +41,7 @@ class _Operation(NamedTuple):
 
 
 def step_time(facts: Sequence[Fact], *, columns: bool = True) -> Chart | None:
-    """None where neither two steps nor the share of an operation are known. Without ``columns``
+    """None if neither two steps nor the share of an operation are known. Without ``columns``
     the shares alone are drawn: the steps stand in another picture."""
     steps, operations = steps_of(facts), _operations(facts)
     if len(steps) < 2 and not operations:

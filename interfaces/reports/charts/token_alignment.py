@@ -36,7 +36,7 @@ class _Pair(NamedTuple):
 
 
 def token_alignment(facts: Sequence[Fact]) -> Chart | None:
-    """None where no pair has its numbers of tokens and its first difference."""
+    """None if no pair has its numbers of tokens and its first difference."""
     pairs = _pairs(facts)
     if not pairs:
         return None

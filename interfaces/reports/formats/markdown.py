@@ -103,7 +103,7 @@ def _lines(document: Redacted[Document]) -> Iterator[str]:
 
 
 def folded(heading: str, lines: Iterable[str]) -> Iterator[str]:
-    """Lines that are shown on demand; nothing where there are none. ``heading`` is a text of
+    """Lines that are shown on demand; nothing if there are none. ``heading`` is a text of
     ours."""
     shown = list(lines)
     if any(shown):
@@ -131,7 +131,7 @@ def _provenance(document: Document) -> Iterator[str]:
 
 
 def section(heading: str, lines: Iterable[str], level: int = 2) -> Iterator[str]:
-    """Lines under a heading; nothing where there are none."""
+    """Lines under a heading; nothing if there are none."""
     for number, line in enumerate(lines):
         if number == 0:
             yield from ("", f"{'#' * level} {heading}", "")

@@ -82,7 +82,7 @@ def _fine(found: Sequence[Diagnosis], view: ReportView, *, alone: bool) -> Itera
 
 
 def _looked(view: ReportView) -> Iterator[Line]:
-    """What "no problem" rests on, and what would tell more: it is no certificate of health."""
+    """What "no problem" rests on, and what would tell more: it is not a certificate of health."""
     if not view.report.facts or (view.port and view.port.next) or _with_steps(view):
         return
     if view.report.unexplained:
@@ -102,7 +102,7 @@ def _with_steps(view: ReportView) -> list[Diagnosis]:
 
 
 def _all_right(view: ReportView) -> Iterator[Line]:
-    """What is no fault and still calls for something, such as the next stage of a port."""
+    """What is not a fault and still calls for something, such as the next stage of a port."""
     for d in _with_steps(view):
         step = d.title.startswith(NEXT)
         yield Line(d.title.removeprefix(NEXT), 0, "good", mark=NEXT if step else "No fault: ")

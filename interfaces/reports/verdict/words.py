@@ -270,7 +270,7 @@ def _needs_message(do: str) -> bool:
 
 def seen(d: Diagnosis, view: ReportView, shown: Iterable[str]) -> str:
     """A line of the evidence as it stood there, of code or a comparison, or of a message where the
-    reasons measure nothing: what shows that they hold. Nothing where they say it."""
+    reasons measure nothing: what shows that they hold. Nothing if they say it."""
     own = _evidence(d, view)
     told = " ".join(shown)
     words = _stems(told)
@@ -287,7 +287,7 @@ def seen(d: Diagnosis, view: ReportView, shown: Iterable[str]) -> str:
 
 def known_from(d: Diagnosis, view: ReportView, told: Iterable[str]) -> str:
     """On what a finding rests of which nothing is quoted: an answer, a report in words, or the
-    values of a fact. Nothing where the reasons measure something, or say it."""
+    values of a fact. Nothing if the reasons measure something, or say it."""
     said = " ".join(told)
     if _numbers(said) or "reported" in said:
         return ""

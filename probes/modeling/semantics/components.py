@@ -65,7 +65,7 @@ class Component:
 
 
 def read_component(reader: Evaluator, instance: Instance | None) -> Component | None:
-    """A component by its ``forward``; None where it has none of its own."""
+    """A component by its ``forward``; None if it has none of its own."""
     if instance is None:
         return None
     found = reader.method(instance, "forward")
@@ -133,7 +133,7 @@ def _kind_within(module: Instance, kinds: tuple[str, ...]) -> str:
 
 
 def score_factor(component: Component) -> tuple[float, Term] | None:
-    """The factor of the attention scores and where it stands; None where it cannot be said."""
+    """The factor of the attention scores and where it stands; None if it cannot be said."""
     found: dict[float, Term] = {}
     for term in component.having("softmax"):
         for factor, place in _factors(component, term.args[0], term):
@@ -183,7 +183,7 @@ def _step(component: Component, value: Term) -> tuple[Value, float] | None:
 
 
 def _scaled(component: Component, value: Value, depth: int) -> float | None:
-    """The number that q or k was multiplied by before; None where it cannot be said."""
+    """The number that q or k was multiplied by before; None if it cannot be said."""
     if not isinstance(value, Term) or depth > MAX_SCALING:
         return None
     if value.op == "phi":
@@ -228,7 +228,7 @@ def _plain_name(name: str) -> str:
 
 
 def activation_of(component: Component, term: Term) -> str | None:
-    """The activation that a term is; empty for none, None where its name is not known."""
+    """The activation that a term is; empty for none, None if its name is not known."""
     if term.op == "activated":
         key = term.args[1].args[0]
         known = concrete(key, component.reader.settings)
@@ -243,7 +243,7 @@ def activation_of(component: Component, term: Term) -> str | None:
 
 
 def norm_offset(component: Component) -> tuple[bool, Term] | None:
-    """Whether a norm multiplies by one plus its weight; None where neither is seen."""
+    """Whether a norm multiplies by one plus its weight; None if neither is seen."""
     for term in component.having("mul"):
         for value in term.args:
             if not isinstance(value, Term):

@@ -45,7 +45,7 @@ class Mapping(NamedTuple):
 
 
 def read_mapping(reference: Model, port: Model, keys: Iterable[str] | None) -> Mapping | None:
-    """The mapping of a port; None where it cannot be followed to its end. ``keys`` are those of a
+    """The mapping of a port; None if it cannot be followed to its end. ``keys`` are those of a
     checkpoint; without them those that the reference would save."""
     if port.head is None or (keys is None and reference.open_parts):
         return None
@@ -112,7 +112,7 @@ def find_faults(reference: Model, port: Model, mapping: Mapping) -> list[Fault]:
 def _unfilled(
     key: str, left: list[str], unknown: dict[str, str], port: Model, mapping: Mapping
 ) -> Fault | None:
-    """Why a parameter is empty; None where the reference may hold more than was seen of it."""
+    """Why a parameter is empty; None if the reference may hold more than was seen of it."""
     shape = starred(key)
     filled = [other for other in port.parameters
               if starred(other) == shape and other in mapping.tensors]  # fmt: skip

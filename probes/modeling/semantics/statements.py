@@ -82,7 +82,7 @@ class Statements:
         raise NotImplementedError
 
     def truth(self, value: Value) -> bool | None:
-        """Whether a value counts as true; None where that is not known."""
+        """Whether a value counts as true; None if that is not known."""
         if isinstance(value, (list, tuple, dict)):
             return None if self.is_doubted(value) else bool(value)
         if isinstance(value, (Instance, Function, Foreign, Config, Bound)):
@@ -180,7 +180,7 @@ class Statements:
         return False
 
     def elements(self, value: Value) -> list[Value] | None:
-        """What a loop over a value sees; None where that is not known."""
+        """What a loop over a value sees; None if that is not known."""
         if isinstance(value, str):
             return list(value)
         if isinstance(value, (list, tuple, dict)) and not self.is_doubted(value):

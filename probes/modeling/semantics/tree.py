@@ -63,7 +63,7 @@ class Parameter:
 
 
 def read_model(code: Code, settings: Settings) -> Model | None:
-    """The model of a file; None where it has none, or it cannot be followed."""
+    """The model of a file; None if it has none, or it cannot be followed."""
     reader = Evaluator(code, settings)
     head = _head(code)
     name = _model_class(code, head) if is_port(code) else (head.name if head else None)
@@ -197,7 +197,7 @@ def linear_kind(module: Instance) -> str:
 
 
 def bias_of(module: Instance, reader: Evaluator) -> bool | None:
-    """Whether a linear layer has a bias; None where that is not known."""
+    """Whether a linear layer has a bias; None if that is not known."""
     given = module.keywords.get("bias", module.args[2] if len(module.args) > 2 else True)
     known = concrete(given, reader.settings)
     return known if isinstance(known, bool) else None

@@ -87,7 +87,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A method of a value that is no instance: ``x.view``, ``"a".replace``."""
+    """A method of a value that is not an instance: ``x.view``, ``"a".replace``."""
 
     receiver: Value
     name: str

@@ -37,7 +37,7 @@ def _finder(fits: Callable[[Any, Any, int], bool]) -> Finder:
 
 
 def _origins(one: Given) -> tuple[Any, Any] | None:
-    """The tokens of the run, and the row of each: -1 for zeros; None where one has neither."""
+    """The tokens of the run, and the row of each: -1 for zeros; None if one has neither."""
     weight = one.reading.weights["own.weight"]
     ids, vectors = one.given["x"].astype(np.int64).ravel(), one.output.reshape(-1, weight.shape[1])
     tokens, first = np.unique(ids, return_index=True)

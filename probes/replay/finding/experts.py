@@ -53,7 +53,7 @@ def _experts(one: Given) -> Found:
 
 
 def _order(one: Given, keys: list[str], count: int) -> Any | None:
-    """The expert whose weights each expert has in some parts; None where that is not clear."""
+    """The expert whose weights each expert has in some parts; None if that is not clear."""
     rows, outside, parts, used = experts_around(one)
     spec, weights = one.reading.spec, one.reading.weights
     for expert, row, share in routed(spec, weights, rows):

@@ -43,7 +43,7 @@ def normal_sizes(one: Given) -> Iterator[tuple[str, float]]:
 
 
 def fresh_kind(z: Any, own: Any, sizes: Iterator[tuple[str, float]]) -> str | None:
-    """In words, how numbers were made; None where that is not sure. ``own`` are those that the
+    """In words, how numbers were made; None if that is not sure. ``own`` are those that the
     reference has there."""
     count = z.size
     if count < LEAST_NUMBERS or min(z.shape) < 2:

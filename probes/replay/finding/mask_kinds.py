@@ -47,7 +47,7 @@ def _of_window(mask: Mask) -> bool:
 
 def _of_some_rows(mask: Mask) -> Any:
     """The rows of the batch that see other keys, where others see what they should: a window is a
-    setting of the model and holds for all of them. None where all differ, or there is one alone."""
+    setting of the model and holds for all of them. None if all differ, or there is one alone."""
     counts = (mask.seen != mask.right).any(axis=2).sum(axis=1)
     some = counts * 2 >= counts.max(initial=0)
     return None if mask.joined or some.all() else np.flatnonzero(some)

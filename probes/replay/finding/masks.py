@@ -94,7 +94,7 @@ def _mask(one: Given) -> Mask | None:
 
 def heads_of(one: Given) -> tuple[Any, Any] | None:
     """What the heads of the target gave (batches, heads, positions, channels): what went into the
-    output projection, or what must have, and then its weight; None where that is not to be told."""
+    output projection, or what must have, and then its weight; None if that is not to be told."""
     spec, weights = one.reading.spec, one.reading.weights
     joined, seen = one.given["joined"]() if "joined" in one.given else None, None
     if joined is None:
@@ -132,7 +132,7 @@ def _scene(one: Given, mixed: Any, joined: bool) -> Scene | None:
 
 
 def _seen(scene: Scene, rows: Any) -> Any | None:
-    """Which keys each position of each row of the batch saw; None where no keys explain it."""
+    """Which keys each position of each row of the batch saw; None if no keys explain it."""
     batches = len(scene.powers)
     seen = scene.right.copy()
     sample = set(np.unique(np.linspace(0, len(rows) - 1, SAMPLE).astype(int)))

@@ -65,7 +65,7 @@ def factors_of_parts(parts: list[Any], target: Any) -> Any:
 
 
 def _whole(factors: Any) -> Any | None:
-    """The whole numbers that factors are near to; None where they are not."""
+    """The whole numbers that factors are near to; None if they are not."""
     rounded = np.rint(factors)
     fits = np.isfinite(factors).all() and np.abs(factors - rounded).max() < NEAR
     return rounded.astype(int) if fits and np.abs(rounded).max() <= 16 else None

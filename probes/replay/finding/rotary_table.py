@@ -57,7 +57,7 @@ def _positions(one: Given) -> Found:
 
 
 def _rates(one: Given) -> Rates | None:
-    """The frequency of each pair of channels; None where the table has none."""
+    """The frequency of each pair of channels; None if the table has none."""
     spec, output = one.reading.spec, one.output
     half = output.shape[-1] // 2
     right, factor = frequencies(spec)

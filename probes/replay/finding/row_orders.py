@@ -74,7 +74,7 @@ def _with(one: Given, found: Origin, weight: Any) -> dict[str, Any]:
 
 
 def _origin(one: Given, siblings: bool) -> Origin | None:
-    """Where the channels come from; None where that is not clear."""
+    """Where the channels come from; None if that is not clear."""
     weights = one.reading.weights
     x = one.given["x"][:, one.rows].reshape(-1, one.given["x"].shape[-1])
     target = one.output[:, one.rows].reshape(len(x), -1)

@@ -40,7 +40,7 @@ def _is(found: Any, other: Any) -> bool:
 
 
 def _bias(one: Given) -> Any | None:
-    """The bias of the target; None where the rest of it is not right."""
+    """The bias of the target; None if the rest of it is not right."""
     x, target = _flat(one)
     own = one.reading.weights.get("own.bias")
     if own is None or len(x) < LEAST_ROWS:
@@ -133,7 +133,7 @@ def _copied(source: Source, one: Given) -> bool:
 
 
 def _norm(one: Given) -> tuple[Any, Any] | None:
-    """Weight and bias of a norm of the target; None where it normalises otherwise."""
+    """Weight and bias of a norm of the target; None if it normalises otherwise."""
     spec = one.reading.spec
     x, target = _flat(one)
     if len(x) < LEAST_ROWS or x.shape != target.shape:

@@ -16,7 +16,7 @@ def places(spec: Spec, count: int, side: str = "") -> Any:
     found = np.arange(count)
     start = spec.get("decode_from")
     end = count if start is None else int(start)
-    if chunk := spec.get("prompt_chunk"):  # chunks of the prompt count anew
+    if chunk := spec.get("prompt_chunk"):  # chunks of the prompt count again
         found[:end] %= int(chunk)
     if spec.get("prompt_reversed"):
         found[:end] = found[:end][::-1].copy()

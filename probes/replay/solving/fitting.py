@@ -39,7 +39,7 @@ class Fit(NamedTuple):
 
 def fitted(count: int, off: Any, effect: Callable[[int], Any | None]) -> Fit | None:
     """``off`` is what is wrong with an output, ``effect(place)`` what the change of one part does
-    to it; None where no common share fits."""
+    to it; None if no common share fits."""
     step = max(1, off.size * count // MOST_NUMBERS)
     columns = []
     for place in range(count):

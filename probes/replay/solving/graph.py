@@ -130,7 +130,7 @@ def by_heads(key: str, array: Any, spec: Mapping[str, Any]) -> tuple[Any, str]:
 
 def changed(graph: Graph, nodes: tuple[str, ...], relation: str, words: str,
             mask: Callable[[Value], Any] | None, of: str = "") -> Reading | None:  # fmt: skip
-    """The module with the same relation at all of these nodes; None where one lacks it."""
+    """The module with the same relation at all of these nodes; None if one lacks it."""
     weights = dict(graph.reading.weights)
     made: dict[str, Any] = {}
     for node in nodes:

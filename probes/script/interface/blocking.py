@@ -1,6 +1,6 @@
 """Methods of the SDK that wait for the service, called where a coroutine should go on.
 
-A method waits where its twin with ``_async`` awaits what it gives itself, and that is no future:
+A method waits where its twin with ``_async`` awaits what it gives itself, and that is not a future:
 ``create_sampling_client()`` did so until it came to return a future. ``result()`` is not among
 them: whether it waits depends on what was done before, which the reading of events knows.
 """

@@ -33,7 +33,7 @@ class Misfit(NamedTuple):
 
 @cache
 def parameters(said: str) -> tuple[Parameter, ...] | None:
-    """The parameters of a signature; None where it is not known."""
+    """The parameters of a signature; None if it is not known."""
     found: list[Parameter] = []
     kind = "any"
     for word in said.split(" "):
@@ -77,7 +77,7 @@ def signatures(known: Known) -> dict[int, str]:
 
 
 def misfits(call: ast.Call, said: str, ignores: bool = False) -> tuple[Misfit, ...] | None:
-    """What does not fit a signature; None where that is not known. A model that ``ignores`` unknown
+    """What does not fit a signature; None if that is not known. A model that ``ignores`` unknown
     fields takes them without a word."""
     known = parameters(said)
     if known is None:

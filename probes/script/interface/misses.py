@@ -128,7 +128,7 @@ def _lacks(node: ast.AST, known: Known, name: str, what: str) -> Iterator[Miss]:
 
 
 def _lack(known: Known, name: str) -> tuple[frozenset[int], frozenset[int]] | None:
-    """The releases that have a name there, and those that have the owner; None where the owner may
+    """The releases that have a name there, and those that have the owner; None if the owner may
     have any name."""
     if known.form not in ("module", "instance", "class"):
         return None

@@ -34,7 +34,7 @@ class Proof:
         return any(script.machine.find(module.key, top, 0) is not None for module in script.modules)
 
     def type_of(self, node: ast.AST | None) -> Types:
-        """What an expression is; nothing where that is not proven."""
+        """What an expression is; nothing if that is not proven."""
         if node is None or self._depth > MAX_DEPTH:
             return NONE
         if id(node) not in self._known:

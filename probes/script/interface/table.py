@@ -52,7 +52,7 @@ def versions(package: str) -> list[str]:
 
 
 def runs(table: str, owner: str, name: str = "") -> tuple[Run, ...]:
-    """What the releases say of a name; nothing where none has it."""
+    """What the releases say of a name; nothing if none has it."""
     package = package_of(owner)
     return _runs(package, table, owner, name) if package else ()
 

@@ -27,7 +27,7 @@ class Known(NamedTuple):
 
 
 Types = frozenset[Known]
-"""One for each form that the releases give it; empty where nothing is known."""
+"""One for each form that the releases give it; empty if nothing is known."""
 NONE: Types = frozenset()
 
 
@@ -143,7 +143,7 @@ def element(types: Types) -> Types:
 
 
 def _all(parts: object) -> Types:
-    """The union of types, empty where one of them is not known."""
+    """The union of types, empty if one of them is not known."""
     found: set[Known] = set()
     for part in parts:  # type: ignore[attr-defined]
         if not part:

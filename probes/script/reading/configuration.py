@@ -85,7 +85,7 @@ def _loaded(machine: Machine, given: Value) -> Value:
 
 
 def _data(path: Path) -> Any:
-    """The content of a YAML, JSON or TOML file; None where it is none, or too large."""
+    """The content of a YAML, JSON or TOML file; None if it is none, or too large."""
     from ....facts.regular_files import read_regular
 
     try:

@@ -33,7 +33,7 @@ def denied(test: ast.expr, arm: int, ask: frozenset[str] = _ASK) -> set[str]:
 
 
 def without(names: dict[str, Value], test: ast.expr, arm: int) -> dict[str, Value]:
-    """The values of names in an arm. What is found to be of a class is no future any more."""
+    """The values of names in an arm. What is found to be of a class is not a future any more."""
     gone = denied(test, arm) & names.keys()
     gone |= {
         name
@@ -52,7 +52,7 @@ _MODULES = frozenset({"tinker", "tinker_cookbook", "_tinker"})
 
 
 def absent_arm(test: ast.expr) -> int | None:
-    """The arm of a test (0: the first, 1: the other) in which Tinker is not installed; None where
+    """The arm of a test (0: the first, 1: the other) in which Tinker is not installed; None if
     the test does not ask for that."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         arm = absent_arm(test.operand)

@@ -14,7 +14,7 @@ _ORDERS = frozenset({"permutation", "randperm", "sample"})
 
 
 def find_epochs(script: Script) -> Iterator[Finding]:
-    """A generator that is made anew with the same seed in every epoch, and orders the examples."""
+    """A generator that is made again with the same seed in every epoch, and orders the examples."""
     events = script.machine.events
     trained = next((e for e in events if e.op in BACKWARD and len(e.loops) > 1), None)
     made = {loop for e in events if e.op.startswith("create_") for loop in e.loops}

@@ -25,7 +25,7 @@ UNSEEN = "that the next call needs nothing of the result"
 
 def relies(script: Script, wait: ast.AST, step: ast.AST, sent: ast.AST) -> bool | None:
     """Whether a step is done, or how, by what is waited for before it: a condition on the loss, a
-    learning rate or data that follow it. None where the two are in code whose way from one to the
+    learning rate or data that follow it. None if the two are in code whose way from one to the
     other is not seen."""
     for call in script.machine.trace.calls:
         if call.node is step and _is_made_of(script, call, sent):

@@ -61,7 +61,7 @@ def peel(term: Term) -> Term:
 
 
 def segments(trace: Trace, term: Term, depth: int = 0) -> list[Segment] | None:
-    """The parts that a sequence is joined from; None where it is cut at unknown places."""
+    """The parts that a sequence is joined from; None if it is cut at unknown places."""
     term = peel(term)
     if depth > MAX_DEPTH:
         return None
@@ -166,7 +166,7 @@ def _ints(trace: Trace, given: Term) -> Term:
 
 
 def length(trace: Trace, term: Term, depth: int = 0) -> Size | None:
-    """The length of a sequence; None where nothing is known of it."""
+    """The length of a sequence; None if nothing is known of it."""
     parts = segments(trace, term)
     if parts is None or depth > MAX_DEPTH:
         return None

@@ -14,7 +14,7 @@ from .fused_tensors import take_apart
 
 # What wrappers put before every name, or into it; a model that is loaded has none of these.
 _WRAPPER = re.compile(r"(?:base_model\.model\.|_orig_mod\.|module\.)+")
-# Tensors that are computed anew on loading: to have them saved does no harm.
+# Tensors that are computed again on loading: to have them saved does no harm.
 _BUFFER = re.compile(r"\.(?:rotary_emb\.\w+|inv_freq|masked_bias|position_ids|attn\.bias|"
                      r"num_batches_tracked|_extra_state)\Z")  # fmt: skip
 

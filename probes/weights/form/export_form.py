@@ -35,7 +35,7 @@ def add_form(
 
 
 def _same_class(base: WeightFiles, merged: WeightFiles) -> bool | None:
-    """Whether both are read by the same class, whose names the new ones then are not; None where
+    """Whether both are read by the same class, whose names the new ones then are not; None if
     that is unknown, or the class reads pictures too: their classes accept several nestings."""
     one, other = _class(base.config), _class(merged.config)
     if not one or not other:

@@ -53,7 +53,7 @@ def take_apart(tensors: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> Ap
 
 
 def _names(match: re.Match[str], tensor: Tensor, wanted: Collection[str]) -> list[list[str]]:
-    """Names of the parts, one list for each matrix; empty where the other model lacks one."""
+    """Names of the parts, one list for each matrix; empty if the other model lacks one."""
     head, leaf, end = match["head"], match["leaf"], match["end"]
     parts = _PARTS.get(leaf, (leaf,))
     if len(tensor.shape) == 3 and tensor.shape[0] > len(wanted):

@@ -16,7 +16,7 @@ _ADDED = {"unsloth", "bnb", "4bit", "8bit", "int4", "int8", "fp8", "fp16", "bf16
 
 def base_names(base: WeightFiles, adapter_base: str) -> dict[str, str | bool | None]:
     """What the base model calls itself (by the folder of a download cache, else config.json), and
-    whether that is the name in the adapter's file; None where either is no name of a hub."""
+    whether that is the name in the adapter's file; None if either is not a name of a hub."""
     own = _own_name(base)
     known = bool(own) and _HUB.fullmatch(own) and _HUB.fullmatch(adapter_base)
     alike = _plain(own) == _plain(adapter_base) if known else None

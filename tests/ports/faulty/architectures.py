@@ -68,7 +68,7 @@ def build(config, weights=None, attention="eager"):
 
 
 def reference(config, seed):
-    """The reference: norms are near one (or near zero where one is added), BF16 numbers."""
+    """The reference: norms are near one (or near zero if one is added), BF16 numbers."""
     import torch
 
     torch.manual_seed(seed)

@@ -20,7 +20,7 @@ MIXED = ("mixtral", "qwen2_moe", "qwen3_moe", "gpt_oss")  # of experts
 
 
 def part(model, ending):
-    """A module by the end of its name; None where there is none."""
+    """A module by the end of its name; None if there is none."""
     return next((m for n, m in model.named_modules() if n.endswith(ending)), None)
 
 

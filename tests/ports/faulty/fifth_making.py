@@ -39,7 +39,7 @@ def to_halves(rows, count):
 
 
 def change_rows(port, part, change):
-    """Weight and bias of a projection; False where there is none."""
+    """Weight and bias of a projection; False if there is none."""
     found = port.scale_rows(rf"self_attn\.{part}\.weight", change)
     port.scale_rows(rf"self_attn\.{part}\.bias", change)
     return found

@@ -41,7 +41,7 @@ def write_references(folder: Path, name, seed):
 
 
 def write_target(folder: Path, references: Path, model, plan, fault, layer):
-    """The run of a broken port, beside links to its references. False where the architecture has
+    """The run of a broken port, beside links to its references. False if the architecture has
     nothing that the fault could break."""
     port = Port(model, layer)
     if fault.break_it(port) is False or (fault.name in UNSEEN and plan.modules != "all"):

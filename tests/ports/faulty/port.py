@@ -15,7 +15,7 @@ from .architectures import build
 
 
 class Fault(NamedTuple):
-    """A mistake of a port. ``break_it`` is given a :class:`Port`, and answers False where it has
+    """A mistake of a port. ``break_it`` is given a :class:`Port`, and answers False if it has
     nothing to break; ``part`` is where it shows first, ``cause`` the diagnosis. A fault of every
     layer is ``everywhere``; else it is that of the layer of the port."""
 
@@ -50,7 +50,7 @@ class Port:
         self.changes = []
 
     def name(self, ending):
-        """The weight of this layer whose name ends so; None where there is none."""
+        """The weight of this layer whose name ends so; None if there is none."""
         inside = rf"layers\.{self.layer}\.(.*\.)?{ending}\Z"
         return next((name for name in self.weights if re.search(inside, name)), None)
 

@@ -36,7 +36,7 @@ def has_windows(port: Port) -> bool:
 
 
 def window_of(module: Any) -> int | None:
-    """The window of an attention module; None where it sees everything."""
+    """The window of an attention module; None if it sees everything."""
     if module.config.model_type == "mistral":
         return int(module.config.sliding_window)
     found: int | None = getattr(module, "sliding_window", None)

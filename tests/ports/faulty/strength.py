@@ -80,7 +80,7 @@ class Pairs:
         return self.known[arch]
 
     def broken(self, fault, arch, layer):
-        """R by module, first done first; None where the fault has nothing to break."""
+        """R by module, first done first; None if the fault has nothing to break."""
         model, ids, exact, low = self.of(arch)
         port = Port(model, layer)
         if fault.break_it(port) is False:

@@ -109,7 +109,7 @@ def test_a_sound_mapping_has_no_faults(whole, vocabulary):
 
 
 def test_a_rotary_is_part_of_a_layer(experiment, vocabulary):
-    """Whichever side of the layer makes it: its fault is no fault of the composition."""
+    """Whichever side of the layer makes it: its fault is not a fault of the composition."""
     experiment.stage0().stage2(rotary=131.4, decoder_layer=22.0)
     rows = {f["component"]: f for f in facts(experiment, vocabulary, "component_result")}
     assert rows["decoder_layer"]["leaves"] == "fail"

@@ -82,7 +82,7 @@ def test_hand_over_and_wait_are_told_apart(runs, vocabulary):
     call = one(outcome, "timing_summary", operation="forward_backward_async")
     assert call.get("submit_s") < 0.001
     assert call.get("wait_s") == pytest.approx(0.806, abs=0.01)  # in the rows that wait
-    assert not find(outcome, "step_timing")  # single rows of such a loop are no steps
+    assert not find(outcome, "step_timing")  # single rows of such a loop are not steps
 
 
 def test_both_generations_of_names(runs, vocabulary):

@@ -66,7 +66,7 @@ def test_steps_are_those_of_tokens_or_of_calls():
 
 
 def test_only_what_came_nearer_by_it_was_rounded():
-    """Noise of the size of eight bits is no rounding to them."""
+    """Noise of the size of eight bits is not rounding to them."""
 
     def edit(node, value):
         noise = np.random.default_rng(2).normal(size=value.shape)

@@ -1,4 +1,4 @@
-"""What holds for some rows of the batch, or behind padding, is no setting of the model."""
+"""What holds for some rows of the batch, or behind padding, is not a setting of the model."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sources that are no well-behaved Python: coded problems, and the rest is read."""
+"""Sources that are not well-behaved Python: coded problems, and the rest is read."""
 
 import subprocess
 import sys

@@ -49,7 +49,7 @@ def ordered_file(root, role, tensors):
 
 
 def parameters(root, role, tensors):
-    """Beside what is no tensor."""
+    """Beside what is not a tensor."""
     found = {name: torch.nn.Parameter(each) for name, each in tensors.items()}
     torch.save({**found, "step": 0, "note": None, "size": torch.Size([1])}, root / f"{role}.pth")
 

@@ -273,7 +273,7 @@ WATCH = "import sys; from modelmedic.interfaces.cli.main import main; main()"
 
 @pytest.mark.slow
 def test_a_watch_that_is_killed_leaves_nothing_behind(tmp_path):
-    """The job goes on, without monitor; also where its processes are no Python."""
+    """The job goes on, without monitor; also where its processes are not Python."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     environment = os.environ | {"TMPDIR": str(temporary), "MODELMEDIC_CACHE": str(tmp_path)}

@@ -42,7 +42,7 @@ class Farm:
         self.renew()
 
     def renew(self, *, exact=False, tied=False, drop_head=True):
-        """Begin anew with another kind of base model."""
+        """Begin again with another kind of base model."""
         self.tied, family = tied, self.family
         self.exact = exact  # the base is stored in float32
         self.base = self._base(np.random.default_rng(11))

@@ -28,7 +28,7 @@ class Sent(NamedTuple):
 
     @property
     def traceback(self) -> str:
-        """With a traceback above, or alone if it is no exception."""
+        """With a traceback above, or alone if it is not an exception."""
         return f"{HEADER}\n{self.frames}\n{self.line}" if self.exception else self.line
 
     @property

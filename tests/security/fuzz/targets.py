@@ -75,7 +75,7 @@ def check(outcome: Outcome, data: bytes = b"") -> None:
 
 
 def check_problems(problems: Iterable[Problem]) -> None:
-    """Every problem has words and a code that is no bug of ours."""
+    """Every problem has words and a code that is not a bug of ours."""
     for problem in problems:
         assert problem.code.startswith("MM") and problem.code not in INTERNAL, str(problem)
         assert problem.message

@@ -67,7 +67,7 @@ def test_messages(command, tmp_path, groups, read_back, shown, format_):
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_names_of_files(command, tmp_path, alphabet, read_back, shown, format_):
-    """One folder with a log for each text; a file that is no artefact is told by name, too."""
+    """One folder with a log for each text; a file that is not an artefact is told by name, too."""
     folder = tmp_path / "run"
     folder.mkdir()
     named = [text for text in alphabet.values() if "/" not in text]

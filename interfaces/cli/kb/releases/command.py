@@ -59,7 +59,7 @@ def releases(
 def _compared(
     context: Context, package: str, wanted: Sequence[str], work: Path
 ) -> Comparison | None:
-    """The comparison; None where Ctrl-C broke it off."""
+    """The comparison; None if Ctrl-C broke it off."""
     from .....authoring.releases import compare
 
     with watched() as watch:
