@@ -10,8 +10,7 @@ from pathlib import Path
 
 from ...facts.regular_files import read_regular
 from ...reading.packages.building import sites_of_file
-from ...reading.packages.files import MAX_BYTES, SourceFiles
-from ...reading.packages.folder import SiteFolder, module_of
+from ...reading.packages.folder import MAX_BYTES, SiteFolder, module_of
 from ...reading.packages.index import Match, SourceIndex, relative_file
 from ...reading.packages.matching import fit, flat
 from ...reading.packages.sites import Site
@@ -155,7 +154,7 @@ def at_frame_of(folder: SiteFolder, asked: Question) -> tuple[Origin, ...]:
     if not package:
         return ()
     place = _Place(file, package, folder.version(package))
-    found = _at(asked, place, lambda: SourceFiles(folder).read(file))
+    found = _at(asked, place, lambda: folder.read(file))
     plain = (o.statement or o.site.exception_name in _EVERYWHERE for o in found)
     return found if all(plain) else ()
 

@@ -12,7 +12,6 @@ from ...facts.uncollected import uncollected
 from ..python.parsing import Unreadable
 from ..python.parts import has_words
 from .exceptions import Classes
-from .files import SourceFiles
 from .folder import Package, SiteFolder, module_of
 from .site_reader import FileSites, RawSite, read_sites
 from .sites import Site
@@ -35,7 +34,6 @@ def build(folder: SiteFolder, package: Package, progress: Progress = UNWATCHED) 
     problems = list(package.problems)
     skipped: list[Problem] = []
     found: list[tuple[str, FileSites]] = []
-    reader = SourceFiles(folder)
     what = f"source of {package.name}"
     part = progress.part(what, len(package.files), "files", ends_early=True)
     with uncollected(), part as step:
@@ -43,7 +41,7 @@ def build(folder: SiteFolder, package: Package, progress: Progress = UNWATCHED) 
             if not step():
                 return None
             try:
-                sites = read_sites(reader.read(file))
+                sites = read_sites(folder.read(file))
             except Unreadable as error:
                 where = Location(os.path.join(folder.path, file))
                 skipped.append(Problem("MM489", f"not read: {error}", where))

@@ -13,8 +13,10 @@ from pathlib import Path
 
 from ...facts.problems import Location, ModelMedicError, Problem
 from ...facts.regular_files import read_regular
+from ..python.parsing import Unreadable
 from .walking import NO_SOURCES, files_below
 
+MAX_BYTES = 2_000_000
 MAX_FILES = 60_000
 MAX_RECORD = 64_000_000
 MAX_PACKAGES = 10_000
@@ -55,6 +57,7 @@ class SiteFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._records: dict[str, tuple[str, ...]] = {}
+        self._inside: dict[str, bool] = {"": True}
         try:
             self.root = os.path.realpath(path)
             self._entries = sorted(os.listdir(self.root))[: 4 * MAX_PACKAGES]
@@ -65,6 +68,30 @@ class SiteFolder:
                 "name the folder that packages are installed in, such as "
                 ".venv/lib/python3.12/site-packages",
             )) from None  # fmt: skip
+
+    def read(self, file: str) -> bytes:
+        """The content of a file, named relative to the folder; what a link leads out of it is not
+        read. Raises :class:`Unreadable`."""
+        path = os.path.join(self.root, *file.split("/"))
+        try:
+            if not self._is_inside(os.path.dirname(path)) or (
+                os.path.islink(path) and not self._is_inside(path)
+            ):
+                raise Unreadable("a link leads out of the folder")
+            raw = read_regular(path, MAX_BYTES)
+        except (OSError, ValueError) as error:
+            raise Unreadable(getattr(error, "strerror", None) or str(error)) from None
+        if len(raw) > MAX_BYTES:
+            raise Unreadable(f"more than {MAX_BYTES:,} bytes")
+        return raw
+
+    def _is_inside(self, path: str) -> bool:
+        if path not in self._inside:
+            real = os.path.realpath(path)
+            self._inside[path] = real == self.root or real.startswith(
+                self.root.rstrip(os.sep) + os.sep
+            )
+        return self._inside[path]
 
     @cached_property
     def recorded(self) -> dict[str, str]:

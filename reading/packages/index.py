@@ -11,7 +11,6 @@ from pathlib import Path
 from ...facts.problems import ModelMedicError, Problem
 from ...facts.progress import UNWATCHED, Progress, interrupted
 from .building import build
-from .files import SourceFiles
 from .folder import Package, SiteFolder, normal_name
 from .matching import MIN_LETTERS, Fit, fit, flat, letters
 from .sites import Site
@@ -95,7 +94,7 @@ class SourceIndex:
 
     def read(self, file: str) -> bytes:
         """The source of a file, named relative to the folder. Raises :class:`Unreadable`."""
-        return SourceFiles(self.folder).read(file)
+        return self.folder.read(file)
 
     def at(self, file: str, line: int) -> tuple[Site, ...]:
         """The sites of the statement at a line; ``file`` as a traceback shows it: any path that

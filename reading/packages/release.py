@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ...facts.problems import Problem
 from ..python.parsing import Unreadable, parse
-from .files import SourceFiles
 from .folder import SiteFolder, module_of, normal_name
 from .index import SourceIndex, open_index
 from .texts import Text, texts_in
@@ -43,7 +42,7 @@ class Release:
     def read(self, module: str) -> bytes:
         """The source of a module, empty where it cannot be read."""
         try:
-            return self._reader.read(self.files[module])
+            return self.folder.read(self.files[module])
         except Unreadable:
             return b""
 
@@ -65,10 +64,6 @@ class Release:
     def index(self) -> SourceIndex:
         """Its sites."""
         return open_index(self.folder.path, [self.package], cache="")
-
-    @cached_property
-    def _reader(self) -> SourceFiles:
-        return SourceFiles(self.folder)
 
     @cached_property
     def _texts(self) -> dict[str, Sequence[Text]]:
