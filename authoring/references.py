@@ -73,8 +73,8 @@ def _references(item: Item) -> Iterator[Reference]:
     if isinstance(entry, e.Diagnosis):
         yield from (Reference(item.id, "explains", target) for target in entry.explains)
     elif isinstance(entry, e.ErrorEntry):
-        yield from (Reference(item.id, "refines", target) for target in entry.refines)
-        yield from (Reference(item.id, "alongside", target) for target in entry.alongside)
+        yield from (Reference(item.id, "refines", target) for target in entry.match.refines)
+        yield from (Reference(item.id, "alongside", target) for target in entry.match.alongside)
     elif isinstance(entry, e.Tree):
         yield from (Reference(item.id, "goes on to", b.tree) for b in _branches(entry) if b.tree)
 

@@ -89,8 +89,8 @@ def _error(entry: e.ErrorEntry, wording: Wording, link: Link) -> Iterator[Sectio
         ("text", _codes([match.template] if match.template else [])),
         ("pattern", _codes([match.pattern] if match.pattern else [])),
         ("but not", _codes([match.not_pattern] if match.not_pattern else [])),
-        ("owners", _codes(entry.owners)),
-        ("wording", _codes([entry.wording])),
+        ("owners", _codes(entry.emitter.owners)),
+        ("wording", _codes([entry.emitter.wording])),
         ("HTTP status", _codes([str(status) for status in match.http_status])),
         ("operation", _codes(match.operation)),
     ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
-from ...engine.compiler.source import entries as e
+from ...engine.compiler.source.error_rows import Anchor
 from ...engine.compiler.source.knowledge_source import Item, KnowledgeSource
 from ...engine.inference.operators import compile_check
 from ...facts import Location
@@ -25,7 +25,7 @@ class Anchored(NamedTuple):
     """An anchor of an error row and its place."""
 
     item: Item
-    anchor: e.Anchor
+    anchor: Anchor
     where: Location
 
 
@@ -54,7 +54,7 @@ def anchors_of(source: KnowledgeSource) -> Iterator[Anchored]:
     """Every anchor of the rows in force."""
     for item in source.of("error"):
         if item.entry.status != "deprecated":
-            for index, anchor in enumerate(item.entry.anchors):
+            for index, anchor in enumerate(item.entry.anchored):
                 yield Anchored(item, anchor, item.where("anchors", index))
 
 
@@ -79,7 +79,7 @@ def look_for(anchored: Anchored, packages: Mapping[str, Release]) -> Found:
     return Found(anchored, "gone", package.version, expected)
 
 
-def _expected(anchor: e.Anchor, version: str) -> bool:
+def _expected(anchor: Anchor, version: str) -> bool:
     """Whether this version should have the text; a version that is not known should."""
     if not anchor.versions or not version:
         return True

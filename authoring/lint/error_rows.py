@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from ...engine.compiler.source import entries as e
+from ...engine.compiler.source.error_rows import ErrorMatch
 from ...engine.compiler.source.knowledge_source import Item
 from ...facts import Fact, Problem
 from ...facts.problems import did_you_mean
@@ -56,7 +56,7 @@ def error_problems(subject: Subject) -> Iterator[Problem]:
     yield from _overlap_problems(rows, witnesses)
 
 
-def generated(match: e.ErrorMatch) -> Iterator[str]:
+def generated(match: ErrorMatch) -> Iterator[str]:
     """Texts written from a template: its placeholders filled with a word, and with a number."""
     if match.template:
         for filling in ("x", "7"):
@@ -66,7 +66,7 @@ def generated(match: e.ErrorMatch) -> Iterator[str]:
 
 def _reported(matched: set[str], rows: dict[str, Item]) -> set[str]:
     """The rows that stay when each has silenced those that it refines."""
-    silent = {general for name in matched for general in rows[name].entry.refines}
+    silent = {general for name in matched for general in rows[name].entry.match.refines}
     return matched - silent
 
 
@@ -78,7 +78,7 @@ def _note_pairs(witnesses: dict[tuple[str, str], str], rows: set[str], text: str
 def _hidden(item: Item, index: RowIndex, rows: dict[str, Item], facts: Sequence[Fact]) -> Problem:
     """No sample of a row is ever reported as that row."""
     matched = {name for fact in facts for name in index.matched(fact)}
-    takers = sorted(name for name in matched if item.id in rows[name].entry.refines)
+    takers = sorted(name for name in matched if item.id in rows[name].entry.match.refines)
     return Problem(
         "MM279",
         f"{item.id} never shows: {takers[0]} refines it and takes all its samples",
@@ -90,15 +90,15 @@ def _hidden(item: Item, index: RowIndex, rows: dict[str, Item], facts: Sequence[
 def _reference_problems(rows: dict[str, Item]) -> Iterator[Problem]:
     for item in rows.values():
         for field in ("refines", "alongside"):
-            for index, other in enumerate(getattr(item.entry, field)):
+            for index, other in enumerate(getattr(item.entry.match, field)):
                 if other not in rows or other == item.id:
                     message = f"{field!r} names no other row: {other!r}"
                     hint = did_you_mean(other, rows.keys() - {item.id}) or "name another error row"
-                    yield Problem("MM266", message, item.where(field, index), hint)
-    links = {name: [x for x in i.entry.refines if x != name] for name, i in rows.items()}
+                    yield Problem("MM266", message, item.where("match", field, index), hint)
+    links = {name: [x for x in i.entry.match.refines if x != name] for name, i in rows.items()}
     circle = cycle(links)
     if circle:
-        at = rows[circle[0]].where("refines", links[circle[0]].index(circle[1]))
+        at = rows[circle[0]].where("match", "refines", links[circle[0]].index(circle[1]))
         message = f"these rows silence each other: {' -> '.join(circle)}"
         yield Problem("MM276", message, at, "the more specific row refines the more general one")
 
@@ -106,7 +106,7 @@ def _reference_problems(rows: dict[str, Item]) -> Iterator[Problem]:
 def _placeholder_problems(rows: dict[str, Item]) -> Iterator[Problem]:
     """Rows that are recognised by nothing but a placeholder."""
     for item in rows.values():
-        match: e.ErrorMatch = item.entry.match
+        match: ErrorMatch = item.entry.match
         bare = match.template and not re.search(r"\w", _PLACEHOLDER.sub("", match.template))
         if bare and not match.exception:
             message = f"the template of {item.id} fixes no words: it matches every message"
@@ -119,7 +119,7 @@ def _overlap_problems(
 ) -> Iterator[Problem]:
     """Pairs of rows that are both reported for one text."""
     for (left, right), text in sorted(witnesses.items()):
-        if right in rows[left].entry.alongside or left in rows[right].entry.alongside:
+        if right in rows[left].entry.match.alongside or left in rows[right].entry.match.alongside:
             continue
         excerpt = " ".join(text.split())
         excerpt = excerpt if len(excerpt) <= _SHOWN else excerpt[: _SHOWN - 3] + "..."

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ...engine.compiler.source import conditions as c
-from ...engine.compiler.source import entries as e
+from ...engine.compiler.source.error_rows import ErrorMatch
 from ...engine.compiler.source.knowledge_source import Item
 from ...facts import Problem
 from .lint_context import Subject, all_parts
@@ -52,7 +52,7 @@ def row_near_miss_problems(subject: Subject) -> Iterator[Problem]:
                 yield Problem("MM296", message, item.where("near_misses", number), hint)
 
 
-def _asked(match: e.ErrorMatch) -> set[str]:
+def _asked(match: ErrorMatch) -> set[str]:
     """The words of a template or pattern."""
     fixed = _EITHER_CASE.sub(r"\1", match.template or match.pattern)
     return _words(_OPEN.sub(" ", fixed))

@@ -172,7 +172,7 @@ def _retry_problems(subject: Subject) -> Iterator[Problem]:
     """Rows that are right beside each other, one of which says to retry and the other never to."""
     rows = {item.id: item for item in subject.forms["error"]}
     for item in rows.values():
-        for number, name in enumerate(item.entry.alongside):
+        for number, name in enumerate(item.entry.match.alongside):
             other = rows.get(name)
             if other is None or other is item or _registered(item, other):
                 continue
@@ -182,7 +182,7 @@ def _retry_problems(subject: Subject) -> Iterator[Problem]:
                     "MM284",
                     f"one text matches {item.id} (retry: {item.entry.retry}) and {name}"
                     f" (retry: {other.entry.retry})",
-                    item.where("alongside", number),
+                    item.where("match", "alongside", number),
                     "let them agree, refine one by the other, or register it under 'conflicts'",
                 )
 

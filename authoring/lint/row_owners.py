@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...engine.compiler.row_match import template_pattern
-from ...engine.compiler.source import entries as e
+from ...engine.compiler.source.error_rows import ErrorMatch
 from ...engine.compiler.source.knowledge_source import Item
 from ...facts import Problem
 from ...facts.problems import did_you_mean
@@ -27,20 +27,20 @@ def owner_problems(subject: Subject) -> Iterator[Problem]:
     known = subject.vocabulary.owners
     for item in subject.forms["error"]:
         for field in ("owners", "via"):
-            for index, name in enumerate(getattr(item.entry, field)):
+            for index, name in enumerate(getattr(item.entry.emitter, field)):
                 if name not in known:
                     message = f"{item.id}: nobody declares the owner {name!r}"
                     hint = did_you_mean(name, known) or "declare it under 'owners' of a vocabulary"
-                    yield Problem("MM298", message, item.where(field, index), hint)
-        if item.entry.wording == "own" and _is_common(item):
+                    yield Problem("MM298", message, item.where("emitter", field, index), hint)
+        if item.entry.emitter.wording == "own" and _is_common(item):
             message = f"the wording of {item.id} is that of many: {_shown(item.entry.match)!r}"
-            hint = "say 'wording: common', or fix more words of the message"
+            hint = "say 'emitter: {wording: common}', or fix more words of the message"
             yield Problem("MM299", message, item.where("match"), hint)
 
 
 def _is_common(item: Item) -> bool:
     """Whether a text in a few words, without a class of its own, is all that a row asks for."""
-    match: e.ErrorMatch = item.entry.match
+    match: ErrorMatch = item.entry.match
     pattern = match.pattern or (template_pattern(match.template) if match.template else "")
     if not pattern:
         return False
@@ -49,7 +49,7 @@ def _is_common(item: Item) -> bool:
     return fewest_literals(pattern) - usual < MIN_LITERALS
 
 
-def _shown(match: e.ErrorMatch) -> str:
+def _shown(match: ErrorMatch) -> str:
     text = match.template or match.pattern
     return text if len(text) <= 60 else text[:57] + "..."
 

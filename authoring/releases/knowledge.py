@@ -117,7 +117,8 @@ class Names:
 
 
 def _plain(item: Item) -> Any:
-    return item.entry.model_dump(exclude={"id", "covers", "near_misses", "samples"})
+    left_out = dict.fromkeys(("id", "covers", "near_misses", "samples"), True)
+    return item.entry.model_dump(exclude={**left_out, "emitter": {"package"}})
 
 
 def _texts(node: Any) -> Iterator[str]:

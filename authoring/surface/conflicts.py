@@ -130,20 +130,20 @@ def _names(anchor: str, entry: Entry) -> bool:
 def _spoken(item: Item, modules: Mapping[str, Sequence[str]]) -> Spoken:
     entry: Any = item.entry
     anchors: dict[str, list[str]] = {}
-    for anchor in entry.anchors:
+    for anchor in entry.anchored:
         anchors.setdefault(normal_name(anchor.package), []).append(normal(anchor.text))
     owners = _owners(item)
     packages = {normal_name(name) for owner in owners for name in (owner, *modules.get(owner, ()))}
     return Spoken(
         item.id, {name: tuple(texts) for name, texts in anchors.items()},
-        frozenset(packages | anchors.keys()), getattr(entry, "wording", "own") == "common",
+        frozenset(packages | anchors.keys()), entry.emitter.wording == "common",
     )  # fmt: skip
 
 
 def _owners(item: Item) -> Iterable[str]:
-    """Whose messages a row knows: what it says, else what its file says."""
-    own = getattr(item.entry, "owners", ()) or getattr(item.file, "owners", ())
-    return own or (item.file.emitter,)
+    """Whose messages a row knows."""
+    emitter = item.entry.emitter
+    return emitter.owners or (emitter.package,)
 
 
 def _modules(vocabulary: Vocabulary) -> dict[str, list[str]]:

@@ -43,7 +43,7 @@ _KINDS = (
     ("several", "a row without anchors in the package answers messages that are unlike each other",
      "a narrower pattern, or anchors for those that it means"),
     ("foreign", "a row answers a message of a package for which it does not speak, when nothing "
-     "tells whose it is", "a narrower pattern, or `wording: common`"),
+     "tells whose it is", "a narrower pattern, or `emitter: {wording: common}`"),
 )  # fmt: skip
 _END = """\
 Two messages are alike if they share half of their words, if one has all words of the other, or if

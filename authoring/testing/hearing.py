@@ -22,7 +22,7 @@ class Hearing:
         row = item.entry
         statuses = row.match.http_status and not row.match.operation
         others = row.match.exception or row.match.template or row.match.pattern
-        return bool(self._mine(item) and (statuses or (others and row.wording != "own")))
+        return bool(self._mine(item) and (statuses or (others and row.emitter.wording != "own")))
 
     def surely(self, item: Item, kind: str, values: Values) -> bool | None:
         """True if the message counts in full, False if it is of unclear origin, None if it
@@ -36,14 +36,14 @@ class Hearing:
             if owner is not None:
                 return None
             return bool(row.match.operation) or values.get("operation") in self._operations(mine)
-        if row.wording == "own":
-            passed_on = generic or owner in row.via or (known is not None and known.relays)
+        if row.emitter.wording == "own":
+            passed_on = generic or owner in row.emitter.via or (known is not None and known.relays)
             return True if passed_on or values.get("owner_confidence") != "certain" else None
-        return False if generic or owner in row.via or _is_true_of_all(item) else None
+        return False if generic or owner in row.emitter.via or _is_true_of_all(item) else None
 
     def _mine(self, item: Item) -> list[str]:
-        stated = item.entry.owners or item.file.owners
-        emitter = item.file.emitter.replace("-", "_")
+        stated = item.entry.emitter.owners
+        emitter = item.entry.emitter.package.replace("-", "_")
         if stated or emitter not in self._owners:
             return list(stated)
         family = self._owners[emitter].family
@@ -57,4 +57,4 @@ class Hearing:
 
 def _is_true_of_all(item: Item) -> bool:
     row = item.entry
-    return row.wording == "anybody" and not any(cause.when is None for cause in row.causes)
+    return row.emitter.wording == "anybody" and not any(cause.when is None for cause in row.causes)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ...engine.compiler.source import conditions as c
 from ...engine.compiler.source import entries as e
+from ...engine.compiler.source.error_rows import ErrorMatch
 from ...engine.compiler.source.knowledge_source import Item, KnowledgeSource
 from ...engine.inference.reference import equal, of_value
 from ...facts import Fact, Value, Vocabulary
@@ -70,7 +71,7 @@ class Oracle:
         self._finer: dict[str, list[Item]] = {}
         for row in source.of("error"):
             if row.entry.status != "deprecated":
-                for general in row.entry.refines:
+                for general in row.entry.match.refines:
                     self._finer.setdefault(general, []).append(row)
 
     def facts(self, facts: Iterable[Fact]) -> Facts:
@@ -208,7 +209,7 @@ def _domain(places: Iterable[tuple[str, str]], facts: Facts) -> list[Value | Non
     return [*found] or [None]
 
 
-def _row_tests(match: e.ErrorMatch) -> Constants:
+def _row_tests(match: ErrorMatch) -> Constants:
     """What a row compares messages and responses with; nothing of a kind that it cannot match."""
     text = match.pattern or template_pattern(match.template)
     message = [("exception", "in", match.exception), ("text", "matches", text)]

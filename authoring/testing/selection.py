@@ -21,7 +21,10 @@ class Selection:
         changed = [item for item in built.source.items if item.document.path in self._files]
         self._entries = {item.id for item in changed}
         self._rows = self._entries | {
-            general for item in changed if item.form == "error" for general in item.entry.refines
+            general
+            for item in changed
+            if item.form == "error"
+            for general in item.entry.match.refines
         }
         rules = [rule for rule in built.rules if rule.entry in self._entries]
         self._named = self._entries | {

@@ -48,7 +48,7 @@ def beginnings_of(
         if item.form != "error" or row.status == "deprecated":
             continue
         if row.match.pattern or row.match.template:
-            common = row.wording != "own"
+            common = row.emitter.wording != "own"
             said = [item.id, [*speaks_for(item, owners)], [*row.match.exception], common]
             for words in _all_words(row.samples):
                 known.setdefault(words, {})[item.id] = said

@@ -101,9 +101,9 @@ def _entry(item: Item, owners: Mapping[str, Owner]) -> dict[str, Any]:
         plain["causes"] = [
             cause.model_dump(include={"diagnosis", "likelihood"}) for cause in row.causes
         ]
-        if row.wording == "common":
+        if row.emitter.wording == "common":
             plain["speaks_for"] = speaks_for(item, owners)
-        if modules := sorted({anchor.module for anchor in row.anchors if anchor.module}):
+        if modules := sorted({anchor.module for anchor in row.anchored if anchor.module}):
             plain["modules"] = modules
     return plain
 

@@ -38,9 +38,12 @@ def effects(item: Item, below: Mapping[str, Any]) -> Iterator[Effect]:
 def _said(entry: Any) -> Iterator[Effect]:
     if entry.replaces is not None:
         yield Effect("replaces", entry.replaces, ("replaces",))
-    for how in ("explains", "refines", "rules_out"):
+    for how in ("explains", "rules_out"):
         for index, name in enumerate(getattr(entry, how, ())):
             yield Effect(how, name, (how, index))
+    if isinstance(entry, e.ErrorEntry):
+        for index, name in enumerate(entry.match.refines):
+            yield Effect("refines", name, ("match", "refines", index))
     for path, part in _parts(entry):
         for index, name in enumerate(part.rules_out):
             yield Effect("rules_out", name, (*path, "rules_out", index))
@@ -64,9 +67,12 @@ def without(item: Item, refused: set[tuple[str, str]]) -> Item | None:
     if ("replaces", entry.replaces) in refused:
         return None
     kept: dict[str, Any] = {}
-    for how in ("explains", "refines", "rules_out"):
+    for how in ("explains", "rules_out"):
         if hasattr(entry, how):
             kept[how] = [n for n in getattr(entry, how) if (how, n) not in refused]
+    if isinstance(entry, e.ErrorEntry):
+        refines = [n for n in entry.match.refines if ("refines", n) not in refused]
+        kept["match"] = entry.match.model_copy(update={"refines": refines})
     if isinstance(entry, e.Rule) and not kept["rules_out"] and not entry.conclude:
         return None
 

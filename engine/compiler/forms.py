@@ -17,6 +17,7 @@ from .normal_form import Lowering
 from .row_match import Variant, exclusions, variants
 from .source import conditions as c
 from .source import entries as e
+from .source.error_rows import ErrorMatch
 from .source.knowledge_source import Item, KnowledgeSource
 from .templates import Templates, texts, unit_of
 
@@ -206,7 +207,7 @@ class Forms:
         return f"{entry.id}/{band.label}", alternatives, conclusions, said
 
 
-def _pattern_problems(item: Item, match: e.ErrorMatch) -> Iterator[Problem]:
+def _pattern_problems(item: Item, match: ErrorMatch) -> Iterator[Problem]:
     for name in ("pattern", "not_pattern"):
         try:
             compile_re2(getattr(match, name))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ...facts.owners import Owner, of_family, relaying
 from .source import entries as e
+from .source.error_rows import Emitter, ErrorMatch
 from .source.knowledge_source import Item
 
 Owners = Mapping[str, Owner]
@@ -25,13 +26,12 @@ class Variant(NamedTuple):
 
 
 def speaks_for(item: Item, owners: Owners) -> tuple[str, ...]:
-    """The owners whose messages a row knows: its own, those of its file, else the emitter with its
-    family; empty if that is not declared."""
-    stated = item.entry.owners or item.file.owners
-    if stated:
-        return tuple(stated)
-    emitter = item.file.emitter.replace("-", "_")
-    return of_family(owners, emitter) if emitter in owners else ()
+    """The owners whose messages a row knows: those that it names, else the package that emits them
+    with its family; empty where that is not declared."""
+    emitter: Emitter = item.entry.emitter
+    package = emitter.package.replace("-", "_")
+    family = of_family(owners, package) if package in owners else ()
+    return tuple(emitter.owners) or family
 
 
 def variants(item: Item, owners: Owners) -> Iterator[Variant]:
@@ -46,8 +46,8 @@ def variants(item: Item, owners: Owners) -> Iterator[Variant]:
             yield Variant(kind, tests, True)
         elif kind == "http_response":
             yield from _of_responses(tests, match, mine, owners)
-        elif item.entry.wording == "own":
-            speakers = [*mine, *item.entry.via, *relaying(owners)]
+        elif item.entry.emitter.wording == "own":
+            speakers = [*mine, *item.entry.emitter.via, *relaying(owners)]
             foreign = ["owner", "not_in", list(dict.fromkeys(speakers))]
             sure = ["owner_confidence", "eq", "certain"]
             yield Variant(kind, _and(tests, _none([foreign, sure])), True)
@@ -57,7 +57,7 @@ def variants(item: Item, owners: Owners) -> Iterator[Variant]:
 
 
 def _of_responses(
-    tests: Tests, match: e.ErrorMatch, mine: tuple[str, ...], owners: Owners
+    tests: Tests, match: ErrorMatch, mine: tuple[str, ...], owners: Owners
 ) -> Iterator[Variant]:
     """A status says nothing without a sign of the owner; an operation of its API is one."""
     if match.operation:
@@ -80,7 +80,7 @@ def match_tests(item: Item, owners: Owners) -> list[MatchTests]:
     for kind, tests in text_tests(item.entry.match):
         if not mine:
             found.append((kind, tests))
-        elif kind == "error_message" and item.entry.wording == "own":
+        elif kind == "error_message" and item.entry.emitter.wording == "own":
             found += [(v.kind, v.tests) for v in variants(item, owners) if v.kind == kind]
         elif kind == "error_message" and is_true_of_all(item.entry):
             found.append((kind, tests))
@@ -90,7 +90,7 @@ def match_tests(item: Item, owners: Owners) -> list[MatchTests]:
     return found
 
 
-def text_tests(match: e.ErrorMatch) -> list[MatchTests]:
+def text_tests(match: ErrorMatch) -> list[MatchTests]:
     """What a row asks of messages and responses, whosever they are."""
     found: list[MatchTests] = []
     tests: Tests = []
@@ -115,7 +115,7 @@ def exclusions(items: Iterable[Item], owners: Owners) -> dict[str, list[MatchTes
     found: dict[str, list[MatchTests]] = {}
     for item in items:
         if item.form == "error" and item.entry.status != "deprecated":
-            for general in item.entry.refines:
+            for general in item.entry.match.refines:
                 found.setdefault(general, []).extend(match_tests(item, owners))
     return found
 
@@ -145,7 +145,7 @@ def _among(mine: Iterable[str]) -> Tests:
 def is_true_of_all(row: e.ErrorEntry) -> bool:
     """Whether a row speaks of a message that is known to be another's, too: its words are true
     whoever says it, and each cause asks for more than the message."""
-    return row.wording == "anybody" and all(cause.when is not None for cause in row.causes)
+    return row.emitter.wording == "anybody" and all(cause.when is not None for cause in row.causes)
 
 
 def _of_others(item: Item, mine: tuple[str, ...], owners: Owners) -> tuple[str, str, Any]:
@@ -158,7 +158,7 @@ def _unclear(item: Item, owners: Owners) -> list[str]:
     """Owners that tell as little as none: libraries whose caller is not known, and those in whose
     name the message may come."""
     mine = speaks_for(item, owners)
-    return [name for name in (*_generic(owners), *item.entry.via) if name not in mine]
+    return [name for name in (*_generic(owners), *item.entry.emitter.via) if name not in mine]
 
 
 def _generic(owners: Owners) -> list[str]:

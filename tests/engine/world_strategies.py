@@ -364,9 +364,10 @@ class Maker:
                 causes[0]["when"] = self._part({}, 0)
             if chance(self.draw, 20):
                 match = {**match, "not_pattern": "c"}
-            rows.append({"id": f"t.err.e{number}", "title": "t", "match": match, "samples": ["a"],
-                         "near_misses": ["-"], "causes": causes, "retry": "never",
-                         "refines": [r["id"] for r in rows if chance(self.draw, 25)]})  # fmt: skip
+            refines = [row["id"] for row in rows if chance(self.draw, 25)]
+            rows.append({"id": f"t.err.e{number}", "title": "t", "samples": ["a"],
+                         "match": {**match, "refines": refines},
+                         "near_misses": ["-"], "causes": causes})  # fmt: skip
         return {"schema": "modelmedic/errors/1", "domain": "t", "emitter": "t", "errors": rows}
 
     def trees(self) -> Flat:

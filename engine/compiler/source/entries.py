@@ -13,7 +13,8 @@ from pydantic_core import PydanticCustomError
 
 from ....facts.strict_models import Strict
 from .cases import Severity, TestsFile
-from .conditions import Condition, Id, Number, Pattern, Scalar, VersionEvent, Where
+from .conditions import Condition, Id, Number, Pattern, Scalar, Where
+from .error_rows import Anchor, Anchors, Emitter, ErrorMatch
 
 Status = Literal["experimental", "stable", "deprecated"]
 Strength = Literal["decisive", "strong", "weak", "lead"]
@@ -160,66 +161,23 @@ class Cause(Strict):
     covers: Covers = []
 
 
-class ErrorMatch(Strict):
-    """How a message is recognised; everything given must hold."""
-
-    exception: list[str] = Field([], description="Class names, without module.")
-    template: str = Field("", description="Message text with {placeholders} for variable parts.")
-    pattern: str = Field("", description="RE2 pattern, where a template is not enough.")
-    not_pattern: str = Field("", description="RE2 pattern that must not be found.")
-    http_status: list[int] = Field([], description="Also matches http_response facts.")
-    operation: list[str] = Field([], description="Limits http_response facts to operations.")
-
-    @model_validator(mode="after")
-    def _something(self) -> ErrorMatch:
-        if not (self.exception or self.template or self.pattern or self.http_status):
-            raise ValueError("a match needs exception, template, pattern or http_status")
-        if self.template and self.pattern:
-            raise ValueError("give either a template or a pattern")
-        return self
-
-
-class Anchor(Strict):
-    """Where a message is made: a text in the source of a package. `diagnose kb drift` looks whether
-    it still stands there."""
-
-    package: str = Field(description="Name under which it is installed.")
-    module: str = Field("", description="Module or package it stands in; empty: anywhere.")
-    text: str = Field(min_length=6, description="Part of the text, {} for what varies.")
-    versions: list[VersionEvent] = Field([], description="Those that have it; default: all.")
-
-
 class ErrorEntry(Envelope):
     """A row of an error table."""
 
     match: ErrorMatch
-    owners: list[str] = Field(
-        [], description="Whose messages it knows; default: those of the file."
-    )
-    via: list[str] = Field(
-        [],
-        description="Further owners in whose name it may come, out of a frame of theirs. Of a"
-        " common wording they give 'possible' at most, like an unknown one.",
-    )
-    wording: Literal["own", "common", "anybody"] = Field(
-        "own",
-        description="Common: other software says the same, so that without a sign of the owner it"
-        " gives 'possible' at most, and reports say whose it would be. Anybody: likewise, and"
-        " title, meaning and fix are true whoever says it; where each cause asks for more than the"
-        " message, the row speaks of those of other software, too.",
-    )
+    emitter: Emitter = Emitter()
     samples: list[str] = Field(min_length=1, description="Verbatim texts that must match.")
     near_misses: list[str] = Field(min_length=1, description="Texts that must not match.")
     causes: list[Cause] = Field(min_length=1)
     meaning: str = Field("", description="What the message says, in plain words.")
     fix: str = Field("", description="What to do, if the diagnosis' actions do not say it.")
-    retry: Literal["never", "sdk-does-it", "safe-once", "after-backoff"]
-    refines: list[Id] = Field([], description="More general rows that stay silent then.")
-    alongside: list[Id] = Field(
-        [], description="Rows that may match the same text and are right beside this one."
-    )
-    anchors: list[Anchor] = Field([], description="Where packages make the message.")
-    unanchored: str = Field("", description="Why the message stands in no package's source.")
+    retry: Literal["never", "sdk-does-it", "safe-once", "after-backoff"] = "never"
+    anchors: Anchors = []
+
+    @property
+    def anchored(self) -> list[Anchor]:
+        """Where packages make the message."""
+        return [] if isinstance(self.anchors, str) else self.anchors
 
 
 class Branch(Strict):
@@ -347,13 +305,10 @@ class ErrorsFile(_File):
     """``modelmedic/errors/1``."""
 
     schema_: Literal["modelmedic/errors/1"] = Field(alias="schema")
-    emitter: str = Field(description="Package whose messages these are.")
-    owners: list[str] = Field(
-        [],
-        description="Owners, as in facts/vocabulary/owners.yaml, whose messages the rows know;"
-        " default: the emitter and its family.",
+    emitter: str | Emitter = Field(
+        description="Package whose messages these are, or what its rows have in common."
     )
-    channel: Literal["exception", "log", "http", "any"] = "any"
+    anchors: Anchors = []
     marks: str = Field(
         "",
         description="Derived kind of fact, with `known`, that a row concludes beside its diagnosis:"
@@ -361,6 +316,14 @@ class ErrorsFile(_File):
     )
     parameters: dict[str, Parameter] = {}
     errors: list[ErrorEntry]
+
+    def whole(self, row: ErrorEntry) -> ErrorEntry:
+        """A row with what it leaves to its file."""
+        of_file = self.emitter
+        common = Emitter(package=of_file) if isinstance(of_file, str) else of_file
+        own = {name: getattr(row.emitter, name) for name in row.emitter.model_fields_set}
+        anchors = row.anchors if "anchors" in row.model_fields_set else self.anchors
+        return row.model_copy(update={"emitter": common.model_copy(update=own), "anchors": anchors})
 
 
 class TreesFile(_File):

@@ -18,6 +18,7 @@ from ...inference.versions import version_key
 from . import conditions as c
 from . import entries as e
 from .cases import Case, Expectation, TestsFile
+from .error_rows import Emitter, ErrorMatch
 
 SCHEMA = "modelmedic/issues/1"
 Confirmation = Literal["reproduced", "maintainers", "reported"]
@@ -48,13 +49,10 @@ Link = Annotated[str, AfterValidator(_address)]
 class IssueMessage(Strict):
     """A message in which an issue shows; the same as in a row of an error table."""
 
-    match: e.ErrorMatch
+    match: ErrorMatch
     samples: list[str] = Field(min_length=1, description="Verbatim texts that must match.")
     near_misses: list[str] = Field(min_length=1, description="Texts that must not match.")
-    owners: list[str] = Field([], description="Owners of the message; default: the package's.")
-    wording: Literal["own", "common", "anybody"] = "own"
-    refines: list[c.Id] = []
-    alongside: list[c.Id] = []
+    emitter: Emitter = Field(Emitter(), description="Whose it is; default: the package's.")
 
 
 class Example(Strict):
@@ -144,12 +142,9 @@ class OfPackage(NamedTuple):
     """What the entries of an issue have in common; stands for the file of theirs."""
 
     domain: str
-    emitter: str
     sources: Sequence[e.Source] = ()
-    owners: Sequence[str] = ()
     parameters: dict[str, e.Parameter] = {}  # never changed
     note: str = ""
-    channel: str = "any"
     marks: str = ""
 
 
@@ -244,9 +239,11 @@ def _row(issue: Issue, message: IssueMessage, number: int, about: dict[str, Any]
             e.Cause(diagnosis=issue.id, likelihood="rare", when=unknown),
         ],
         meaning=f"Known of {issue.package}: {issue.title}.",
-        retry="never",
-        unanchored="it shows in some versions only",
-        **message.__dict__,
+        anchors="it shows in some versions only",
+        emitter=message.emitter.model_copy(update={"package": issue.package}),
+        match=message.match,
+        samples=message.samples,
+        near_misses=message.near_misses,
         **about,
     )
 

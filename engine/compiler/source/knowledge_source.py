@@ -11,7 +11,7 @@ from ....facts.problems import Location, did_you_mean, excerpt
 from ....facts.strict_models import Strict, check
 from ....facts.strict_yaml import Document, Read, load
 from .cases import TestsFile
-from .entries import FILES, Source
+from .entries import FILES, ErrorsFile, Source
 from .follow_ups import names_in
 from .issues import SCHEMA as ISSUES
 from .issues import IssuesFile, OfPackage, cases_of, parts_of
@@ -151,13 +151,14 @@ def _add(
 
 def _items(document: Document, parsed: Strict, section: str) -> Iterator[Item]:
     for index, entry in enumerate(getattr(parsed, section)):
-        yield Item(FORMS[section], entry, document, (section, index), parsed)
+        whole = parsed.whole(entry) if isinstance(parsed, ErrorsFile) else entry
+        yield Item(FORMS[section], whole, document, (section, index), parsed)
 
 
 def _add_issues(source: KnowledgeSource, document: Document, parsed: IssuesFile) -> None:
     """The entries and test cases that the issues of a file stand for."""
     for index, issue in enumerate(parsed.issues):
-        file = OfPackage(parsed.domain, issue.package, marks=parsed.marks)
+        file = OfPackage(parsed.domain, marks=parsed.marks)
         for form, entry, path in parts_of(issue, issue.verified or parsed.verified):
             source.items.append(Item(form, entry, document, ("issues", index, *path), file))
         if issue.status != "deprecated":
@@ -167,7 +168,7 @@ def _add_issues(source: KnowledgeSource, document: Document, parsed: IssuesFile)
 def _add_tested(source: KnowledgeSource, document: Document, parsed: TestedFile) -> None:
     """The rules and test cases that the combinations of a file stand for."""
     parts = [*tested_parts(parsed)]
-    file = OfPackage(parsed.domain, "", parsed.sources)
+    file = OfPackage(parsed.domain, parsed.sources)
     for part in parts:
         path = ("combinations", part.number)
         source.items.append(Item("rule", part.rule, document, path, file))

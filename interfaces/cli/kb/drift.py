@@ -81,7 +81,7 @@ def _packages(built: Built, python: Path | None, sources: Sequence[str]) -> dict
 def _unanchored(built: Built) -> Counter[str]:
     """Counts of rows without an anchor, by reason; "" if no reason is given."""
     rows = (item.entry for item in built.source.of("error") if item.entry.status != "deprecated")
-    return Counter(row.unanchored for row in rows if not row.anchors)
+    return Counter(row.anchors or "" for row in rows if not row.anchored)
 
 
 def _lines(

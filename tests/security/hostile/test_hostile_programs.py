@@ -62,8 +62,8 @@ def overlay_of(folder, texts):
     diagnosis = {"id": "local.jam.stuck", "title": "Stuck", "severity": "error",
                  "kind": "root-cause", "summary": "s", "actions": [{"do": "d", "verify": "v"}]}  # fmt: skip
     rows = [{"id": f"local.err.h{n}", "title": f"q{t}p", "match": {"template": f"row {n} of all"},
-             "samples": [f"row {n} of all"], "near_misses": ["all is well"], "retry": "never",
-             "causes": [{"diagnosis": "local.jam.stuck"}], "unanchored": "",
+             "samples": [f"row {n} of all"], "near_misses": ["all is well"],
+             "causes": [{"diagnosis": "local.jam.stuck"}],
              "anchors": [{"package": f"n{t}n" if n % 7 == 0 else "toy-press", "module": f"m{t}m",
                           "text": f"anchor q{t}p"}]} for n, t in enumerate(texts)]  # fmt: skip
     for form, more in (("diagnoses", {"diagnoses": [diagnosis]}),
