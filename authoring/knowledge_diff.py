@@ -25,9 +25,9 @@ Deed = tuple[str, str]
 """An entry, and what it concludes."""
 
 _WORDING = frozenset(
-    {"title", "summary", "details", "note", "message", "meaning", "fix", "sources", "covers",
-     "conflicts", "actions", "packet", "samples", "near_misses", "ask", "why", "help", "phrases",
-     "answer", "healthy", "gaps", "origin"}
+    {"title", "summary", "details", "note", "message", "repair", "meaning", "fix", "sources",
+     "covers", "conflicts", "actions", "packet", "samples", "near_misses", "ask", "why", "help",
+     "phrases", "answer", "healthy", "gaps", "origin"}
 )  # fmt: skip
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from ...engine.compiler.source import entries as e
 from ...engine.compiler.source.knowledge_source import Item
-from ...engine.compiler.templates import texts
+from ...engine.compiler.templates import said_by
+from ...engine.diagnosis.wording import whole
 from ...interfaces.reports.view import RETRY, RISKS
 from ..graphs.trees import tree_graph
 from ..references import bands_of
@@ -55,7 +56,7 @@ def words(item: Item) -> str:
     elif isinstance(entry, e.Tree):
         parts = list(entry.symptom.phrases)
     elif isinstance(entry, e.Rule):
-        parts = [*texts(entry.message)]
+        parts = [*_said(entry)]
     return _one_line(" ".join(parts))[:MOST_WORDS]
 
 
@@ -76,7 +77,7 @@ def _diagnosis(entry: e.Diagnosis, wording: Wording, link: Link) -> Iterator[Sec
 
 
 def _rule(entry: e.Rule, wording: Wording, link: Link) -> Iterator[Section]:
-    yield Section("", _paragraphs(*texts(entry.message)))
+    yield Section("", _paragraphs(*_said(entry)))
     yield Section("If", listed([wording.point(entry.when)]))
     yield Section("Then", listed(Point(tuple(_conclusion(c, link))) for c in entry.conclude))
 
@@ -155,11 +156,16 @@ def _classification(entry: e.Classification, wording: Wording, link: Link) -> It
                 text(code(band.label)),
                 text("not a number" if undefined else ends or "any number"),
                 found,
-                text(" / ".join(texts(band.message))),
+                text(" / ".join(_said(band))),
             )
         )
     table = Table(("band", "range", "concludes", "message"), tuple(rows))
     yield Section("Classifies", (Paragraph((*observed, *about)), table, *_paragraphs(entry.gaps)))
+
+
+def _said(part: e.Rule | e.Band) -> Iterator[str]:
+    """Its messages with their repairs, in words."""
+    yield from (whole(text, repair) for text, repair in said_by(part))
 
 
 def _conclusion(conclusion: e.Conclusion, link: Link) -> Iterator[Run]:

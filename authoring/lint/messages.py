@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ...engine.compiler.source import conditions as c
 from ...engine.compiler.source import entries as e
 from ...engine.compiler.source.knowledge_source import Item
-from ...engine.compiler.templates import placeholders, texts
+from ...engine.compiler.templates import placeholders, said_by, texts
 from ...engine.inference.program import Literal, Rule, is_twin
 from ...facts import Problem
 from ...facts.problems import did_you_mean, excerpt
@@ -71,9 +71,10 @@ def _placeholder_problems(item: Item, subject: Subject) -> Iterator[Problem]:
     kinds = subject.vocabulary.kinds
     aliases = _aliases(item, subject)
     parameters = getattr(item.file, "parameters", {})
-    for path, message in _messages(item.entry):
-        where = item.where(*path)
-        for name, attribute in (p for text in texts(message) for p in placeholders(text)):
+    for path, part in _saying(item.entry):
+        where = item.where(*path, "message")
+        parts = (text for said in said_by(part) for text in said.parts)
+        for name, attribute in (p for text in parts for p in placeholders(text)):
             shown = f"{{{name}.{attribute}}}" if attribute else f"{{{name}}}"
             if name not in aliases and (attribute or name not in parameters):
                 names = aliases if attribute else {**aliases, **parameters}
@@ -101,16 +102,16 @@ def _aliases(item: Item, subject: Subject) -> dict[str, str]:
     return found
 
 
-def _messages(entry: Any) -> Iterator[tuple[Path, e.Message]]:
+def _saying(entry: Any) -> Iterator[tuple[Path, e.Rule | e.Branch | e.Band]]:
+    """The parts of an entry that have a message."""
     if isinstance(entry, e.Rule):
-        yield ("message",), entry.message
+        yield (), entry
     elif isinstance(entry, e.Classification):
-        for index, band in enumerate(entry.bands):
-            yield ("bands", index, "message"), band.message
+        yield from ((("bands", index), band) for index, band in enumerate(entry.bands))
     elif isinstance(entry, e.Tree):
         for name, node in entry.nodes.items():
             for answer, branch in node.branches.items():
-                yield ("nodes", name, "branches", answer, "message"), branch.message
+                yield ("nodes", name, "branches", answer), branch
 
 
 def _first_message(rule: Rule, item: Item) -> str:

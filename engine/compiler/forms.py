@@ -19,9 +19,9 @@ from .source import conditions as c
 from .source import entries as e
 from .source.error_rows import ErrorMatch
 from .source.knowledge_source import Item, KnowledgeSource
-from .templates import Templates, texts, unit_of
+from .templates import Said, Templates, said_by, unit_of
 
-Clause = tuple[str, Alternatives, tuple[Conclusion, ...], Sequence[str]]
+Clause = tuple[str, Alternatives, tuple[Conclusion, ...], Sequence[Said]]
 """The id of a rule, its alternatives, their common conclusions, and its messages."""
 
 
@@ -69,7 +69,7 @@ class Forms:
         return spoken(rules, self.source.silenced)
 
     def _expanded(
-        self, rule: Rule, alternatives: Alternatives, templates: Templates, messages: Sequence[str]
+        self, rule: Rule, alternatives: Alternatives, templates: Templates, messages: Sequence[Said]
     ) -> Iterator[Rule]:
         """A rule for each alternative, with the messages that fit it."""
         weak = rule._replace(id=f"{rule.id}~", conclusions=_leads(rule.conclusions))
@@ -83,18 +83,21 @@ class Forms:
             bound = {v for x in found.literals if x.mode == "match" for _, v in x.joins}
             name = f"{stated.id}#{number}" if number else stated.id
             self.places[name] = found.places
+            said = templates.compiled(messages, found)
+            repairs = [repair for _, repair in said]
             yield stated._replace(
                 id=name,
                 literals=found.literals,
                 guards=found.guards,
                 variables=tuple(sorted(bound)),
-                messages=templates.compiled(messages, found),
+                messages=tuple([text for text, _ in said]),
+                repairs=tuple(repairs) if any(repairs) else (),
             )
 
     def _rule(self, item: Item, rule: e.Rule, lowering: Lowering) -> Iterator[Clause]:
         alternatives = lowering.condition(rule.when, ("when",))
         conclusions = (*_concluded(rule.conclude), *map(_ruled_out, rule.rules_out))
-        yield rule.id, alternatives, conclusions, [*texts(rule.message)]
+        yield rule.id, alternatives, conclusions, [*said_by(rule)]
 
     def _error(self, item: Item, row: e.ErrorEntry, lowering: Lowering) -> Iterator[Clause]:
         self.problems.extend(_pattern_problems(item, row.match))
@@ -112,7 +115,7 @@ class Forms:
                 alternatives = [m.and_(k) for m in matches for k in known]
                 concluded = (_diagnosis(cause.diagnosis, said), *marked)
                 if alternatives:
-                    yield f"{row.id}/{index}{end}", alternatives, concluded, [row.meaning]
+                    yield f"{row.id}/{index}{end}", alternatives, concluded, [Said(row.meaning)]
 
     def _matching(self, row: str, way: Variant, lowering: Lowering) -> Alternative:
         """The literal of a row: its message, and none of the more specific rows."""
@@ -126,7 +129,7 @@ class Forms:
         symptom = c.Pattern(fact="symptom", where={"name": tree.symptom.name})
         start = [lowering.pattern(symptom, ("symptom",)), _at_node(lowering, tree.id, "")]
         began = f"As reported: {self._meaning_of(tree.symptom.name)}."
-        yield f"{tree.id}/", start, (_reached(tree.id, tree.root),), [began]
+        yield f"{tree.id}/", start, (_reached(tree.id, tree.root),), [Said(began)]
         for name, node in tree.nodes.items():
             for answer, branch in node.branches.items():
                 yield self._branch(tree, (name, node), (answer, branch), lowering)
@@ -157,7 +160,7 @@ class Forms:
             conclusions.append(_reached(branch.tree, ""))
         conclusions.append(_reached(tree.id, f"{name}/{answer}"))
         alternatives = [here.and_(way) for way in ways]
-        said = [*texts(branch.message), f"{node.ask} {branch.answer or answer}."]
+        said = [*said_by(branch), Said(f"{node.ask} {branch.answer or answer}.")]
         return f"{tree.id}/{name}/{answer}", alternatives, tuple(conclusions), said
 
     def _classification(
@@ -203,7 +206,7 @@ class Forms:
             *_concluded(band.conclude),
             *map(_ruled_out, band.rules_out),
         )
-        said = [*texts(band.message)]
+        said = [*said_by(band)]
         return f"{entry.id}/{band.label}", alternatives, conclusions, said
 
 

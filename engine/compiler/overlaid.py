@@ -75,7 +75,7 @@ def laid_over(
         return None
     source = KnowledgeSource(silenced={*below.silenced})
     use = lay_over(source, layer, today, applied, below.entries)
-    refined = (n for i in source.items if i.form == "error" for n in i.entry.refines)
+    refined = (n for i in source.items if i.form == "error" for n in i.entry.match.refines)
     issues = below.compiled.catalogue["issues"]
     if any(n in below.entries for n in refined) or any(n in issues for n in source.silenced):
         return None

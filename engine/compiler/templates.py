@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 from ...facts import Attribute, Vocabulary
-from ..inference.program import Literal
+from ..inference.program import Literal, Repair
 from .alternatives import Alternative, SharedPatterns
-from .source.entries import Parameter
+from .source import entries as e
 
 PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)(?:\.([a-z_][a-z0-9_]*))?\}")
 _IN_PLACE = re.compile(rf"{PLACEHOLDER.pattern}( %)?")
@@ -27,14 +28,16 @@ _OF_VALUES = (
 """Statistics in the unit of their values; the others are bare numbers."""
 
 
-_REPAIR = re.compile(r"(?:^| )(?:Right form|To do): ")
+class Said(NamedTuple):
+    """A message, and the repair that fits where it does."""
 
+    text: str
+    repair: Repair | None = None
 
-def _with(template: str, sentence: str) -> str:
-    """With a sentence behind what was found, and before what to do about it."""
-    repair = _REPAIR.search(template)
-    end = repair.start() if repair else len(template)
-    return f"{template[:end]}{sentence}{template[end:]}"
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """All of its texts."""
+        return (self.text, *(self.repair or ()))
 
 
 class Placeholder(NamedTuple):
@@ -70,20 +73,26 @@ class Templates(NamedTuple):
 
     vocabulary: Vocabulary
     patterns: SharedPatterns
-    parameters: Mapping[str, Parameter]
+    parameters: Mapping[str, e.Parameter]
     units: Mapping[str, str]
     observed: Mapping[str, str]
 
-    def compiled(self, templates: Iterable[str], found: Alternative) -> tuple[str, ...]:
-        """Those templates that name only what the alternative binds, the first one first; all of
-        them where there is none."""
-        templates = [template for template in templates if template]
-        if found.assumed:
-            assumed = f" This assumes {{{found.assumed}}}."
-            templates = [_with(template, assumed) for template in templates]
+    def compiled(self, said: Iterable[Said], found: Alternative) -> tuple[Said, ...]:
+        """Those messages that name only what the alternative binds, the first one first; the last
+        where there is none."""
+        assumed = f" This assumes {{{found.assumed}}}." if found.assumed else ""
+        said = [Said(text + assumed, repair) for text, repair in said if text]
         bound = {x.alias: x for x in found.literals if x.alias and x.mode in ("match", "aggregate")}
-        fitting = [t for t in templates if self._fits(t, bound)]
-        return tuple([self._compiled(t, bound) for t in fitting or templates[-1:]])
+        fitting = [each for each in said if all(self._fits(t, bound) for t in each.parts)]
+        return tuple(
+            [
+                Said(self._compiled(text, bound), repair and self._repair(repair, bound))
+                for text, repair in fitting or said[-1:]
+            ]
+        )
+
+    def _repair(self, repair: Repair, bound: Mapping[str, Literal]) -> Repair:
+        return Repair(*[self._compiled(part, bound) for part in repair])
 
     def _fits(self, template: str, bound: Mapping[str, Literal]) -> bool:
         return all(
@@ -136,3 +145,10 @@ class Templates(NamedTuple):
 def texts(message: str | Sequence[str]) -> Iterator[str]:
     """The templates of an entry's ``message``."""
     yield from [message] if isinstance(message, str) else message
+
+
+def said_by(part: e.Rule | e.Branch | e.Band) -> Iterator[Said]:
+    """What a part of an entry says: each message with its repair."""
+    repairs = part.repair if isinstance(part.repair, list) else repeat(part.repair)
+    for text, repair in zip(texts(part.message), repairs, strict=False):
+        yield Said(text, Repair(**dict(repair)) if repair else None)

@@ -8,7 +8,7 @@ from itertools import chain
 from ...facts import Fact, Value
 from ...facts.records import NamedTuple, cached_property
 from ..inference.derivation import Derivation, Firing
-from ..inference.program import Literal, Rule
+from ..inference.program import Literal, Repair, Rule
 from . import wording
 from .rule_constants import RuleConstants
 
@@ -38,6 +38,12 @@ class Step(NamedTuple):
     firing: Firing
     message: str
     strength: str
+    repair: Repair | None = None
+
+    @property
+    def whole_message(self) -> str:
+        """What it says and what to do about it."""
+        return wording.whole(self.message, self.repair)
 
     @property
     def premises(self) -> tuple[Premise, ...]:
@@ -137,8 +143,8 @@ class Explanations:
         if known is None:
             rule = self._program.rules[firing.rule]
             strength = next((c.strength for c in rule.conclusions if c.strength), "")
-            said = wording.message(self._program, rule, firing, self._observed)
-            known = self._steps[key] = Step(rule, firing, said, strength)
+            said, repair = wording.message(self._program, rule, firing, self._observed)
+            known = self._steps[key] = Step(rule, firing, said, strength, repair)
         return known
 
     def _observed(self, fact: Fact) -> Fact:
@@ -156,6 +162,12 @@ class Explanations:
     def how(self, fact: Fact, depth: int = 6) -> list[dict[str, Any]]:
         """The derivation of a fact as nested plain data; derived premises are unfolded once."""
         return self._how(fact, depth, frozenset())
+
+    def unfolded(self, fact: Fact) -> dict[str, Any]:
+        """The derivation, and for each of its steps what it says, apart, if it names a repair."""
+        steps = _one_per_entry(self.steps(fact))
+        said = [(step.message, step.repair) if step.repair else None for step in steps]
+        return {"how": self.how(fact), "repairs": said if any(said) else []}
 
     def _how(self, fact: Fact, depth: int, above: frozenset[Fact]) -> list[dict[str, Any]]:
         if depth == 0 or fact in above:
@@ -175,8 +187,8 @@ class Explanations:
             plain: dict[str, Any] = {"rule": rule.entry, "because": _merge(because)}
             if step.strength:
                 plain["strength"] = step.strength
-            if step.message:
-                plain["message"] = step.message
+            if message := step.whole_message:
+                plain["message"] = message
             unfolded.append(plain)
         return unfolded
 
@@ -263,20 +275,15 @@ def _one_per_entry(steps: Sequence[Step]) -> Sequence[Step]:
     found: list[Step] = []
     for step in steps:
         clause = step.rule.id.partition("#")[0]
-        about = (clause, step.firing.binding), (step.rule.entry, step.message)
+        about = (clause, step.firing.binding), (step.rule.entry, step.whole_message)
         place = kept.get(about[0], kept.get(about[1], len(found)))
         for key in about:
             kept.setdefault(key, place)
         if place == len(found):
             found.append(step)
-        elif _telling(step) and not _telling(found[place]):
+        elif wording.telling(step.rule) and not wording.telling(found[place].rule):
             found[place] = step
     return found
-
-
-def _telling(step: Step) -> bool:
-    """Whether the message holds what was found, and not only that it was."""
-    return any("{" in template for template in step.rule.messages[:1])
 
 
 def _merge(premises: list[dict[str, Any]]) -> list[dict[str, Any]]:

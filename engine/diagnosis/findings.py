@@ -100,7 +100,7 @@ def findings(
         for name, fact in holds.items()
     ]
     ruled_out = [
-        _ruled_out(base, name, Unfolding(partial(explanations.how, fact)))
+        _ruled_out(base, name, Unfolding(partial(explanations.unfolded, fact)))
         for name, fact in sorted(out.items())
     ]
     ordered = sorted(built, key=importance)
@@ -195,7 +195,7 @@ def _diagnosis(
         certainty,
         entry["summary"],
         _evidence(explanations, fact),
-        Unfolding(partial(explanations.how, fact)),
+        Unfolding(partial(explanations.unfolded, fact)),
         (*fix, *entry["actions"]),
         explains,
         explained_by.get(name, ()),

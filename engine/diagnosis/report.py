@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 from ...facts import Fact, Problem
 from ...facts.problems import OUT_OF_TIME
@@ -11,6 +12,8 @@ from ...facts.records import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from ..inference.program import Repair
 else:
     Any = object
 
@@ -30,15 +33,16 @@ class Evidence(NamedTuple):
 
 class Unfolding(Mapping[str, Any]):
     """``{"how": ...}``, the derivation of a fact, unfolded when it is first read: many reports are
-    not read so far. Copies and pickles are plain."""
+    not read so far. ``repairs`` has, where there is one, the message of each of its steps apart
+    from the repair; the JSON form lacks it. Copies and pickles are plain."""
 
-    def __init__(self, unfold: Callable[[], Sequence[Mapping[str, Any]]]) -> None:
-        self._unfold: Callable[[], Sequence[Mapping[str, Any]]] | None = unfold
+    def __init__(self, unfold: Callable[[], dict[str, Any]]) -> None:
+        self._unfold: Callable[[], dict[str, Any]] | None = unfold
         self._plain: dict[str, Any] = {}
 
     def _read(self) -> dict[str, Any]:
         if (unfold := self._unfold) is not None:
-            self._plain = {"how": unfold()}
+            self._plain = unfold()
             self._unfold = None  # lets go of all that it came from
         return self._plain
 
@@ -93,6 +97,13 @@ class Diagnosis(NamedTuple):
     accepted: Accepted | None = None
     detail: str = ""
     meaning: str = ""
+
+    @property
+    def reasons(self) -> list[tuple[str, Repair | None]]:
+        """What each step of the derivation says, and the repair that fits these facts."""
+        apart = self.explanation.get("repairs", ())
+        pairs = zip_longest(self.explanation["how"], apart)
+        return [known or (step.get("message", ""), None) for step, known in pairs]
 
     @property
     def gist(self) -> str:
@@ -324,7 +335,7 @@ def _fact(fact_id: str, fact: Fact, derived: bool) -> dict[str, Any]:
 
 def _diagnosis(d: Diagnosis) -> dict[str, Any]:
     plain = _plain(d) | {
-        "explanation": dict(d.explanation),
+        "explanation": {"how": d.explanation["how"]},
         "actions": [dict(a) for a in d.actions],
     }
     plain["evidence"] = [

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 
 from ...facts import Fact, Value
 from ...facts.lazy_pattern import lazy
 from ...facts.records import NamedTuple
 from ..inference.aggregates import statistic
 from ..inference.derivation import Firing
-from ..inference.program import Aggregate, Guard, Literal, Pattern, Program, Rule, Test
+from ..inference.program import Aggregate, Guard, Literal, Pattern, Program, Repair, Rule, Test
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,21 +150,51 @@ Observed = Callable[[Fact], Fact]
 """The fact behind a classification, or the fact itself."""
 
 
-def message(program: Program, rule: Rule, firing: Firing, observed: Observed) -> str:
-    """The first message of a rule whose values are all known; else the last, with ``?``."""
-    messages = rule.messages
-    if not messages or "{" not in messages[0]:
-        return messages[0] if messages else ""
+def message(
+    program: Program, rule: Rule, firing: Firing, observed: Observed
+) -> tuple[str, Repair | None]:
+    """The first message of a rule whose values are all known, and its repair; else the last,
+    with ``?``."""
+    messages, repairs = rule.messages, rule.repairs
+    if not telling(rule):
+        return messages[0] if messages else "", repairs[0] if repairs else None
     named: dict[str, Named] = {}
     for literal, facts in zip(rule.literals, firing.premises, strict=True):
         if literal.alias and facts:
             named[literal.alias] = _named(program, literal, facts, observed)
-    text = ""
-    for template in messages:
+    text, found = "", None
+    for template, repair in zip_longest(messages, repairs):
         text, known = fill(template, named)
+        if repair:
+            parts = [fill(part, named) for part in repair]
+            found, known = Repair(*[part for part, _ in parts]), known and all(k for _, k in parts)
+        else:
+            found = None
         if known:
             break
-    return text
+    return text, found
+
+
+def telling(rule: Rule) -> bool:
+    """Whether a rule says what was found, and not only that it was."""
+    says = any("{" in template for template in rule.messages[:1])
+    return says or any("{" in part for repair in rule.repairs[:1] for part in repair or ())
+
+
+def whole(text: str, repair: Repair | None) -> str:
+    """A message with the repair that fits its facts, in words."""
+    return f"{text} {repair_text(repair)}".lstrip() if repair else text
+
+
+def repair_text(repair: Repair) -> str:
+    """A repair in words."""
+    do, command, verify, code, note = repair
+    if do:
+        command = f" Command: {command}" * bool(command)
+        return f"To do: {do}{command}" + f" Worked if: {verify}" * bool(verify)
+    if code and note:
+        note = f" {note}" if note.startswith("(") else f", {note}"
+    return f"Right form: {code}{note}."
 
 
 def fill(template: str, named: Mapping[str, Named]) -> tuple[str, bool]:

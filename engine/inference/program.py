@@ -88,10 +88,21 @@ class Conclusion(NamedTuple):
     strength: str = ""
 
 
+class Repair(NamedTuple):
+    """What to do where the facts decide it: a sentence with a command and how to see that it
+    worked, in place of those of the first action; or code that is right, with a note on it."""
+
+    do: str = ""
+    command: str = ""
+    verify: str = ""
+    code: str = ""
+    note: str = ""
+
+
 class Rule(NamedTuple):
     """One alternative of one entry. ``variables`` are in canonical order; ``waits`` are the signals
     of its positive literals, the rarest first; the first of the ``messages`` whose values are all
-    known counts."""
+    known counts, with its repair from ``repairs``."""
 
     id: str
     entry: str
@@ -103,6 +114,7 @@ class Rule(NamedTuple):
     stratum: int
     messages: tuple[str, ...] = ()
     waits: tuple[Signal, ...] = ()
+    repairs: tuple[Repair | None, ...] = ()
 
 
 def is_twin(rule: Rule) -> bool:

@@ -16,7 +16,6 @@ from .formats.text import action_lines, how_lines, message_lines, next_lines, un
 from .layout import Line, problem_lines, section
 from .unexplained import OWN, foreign
 from .verdict.repairs import first_action
-from .verdict.words import divided
 from .view import overlay_lines, severity_style
 
 DIFF, REPLAY = "modelmedic/diff/1", "modelmedic/replay/1"
@@ -55,7 +54,7 @@ def decode_lines(report: Report) -> Iterator[Line]:
         yield Line(d.id, 2, "dim")
         if not d.meaning:  # it stands above
             yield Line(d.summary, 2)
-            yield from (Line(divided(each)[0], 2) for each in _reason(d))
+            yield from (Line(text, 2) for text, repair in d.reasons[:1] if text or repair)
         told = {message.fix for message in report.messages}
         wanted = [a for a in d.actions if a["do"] not in told]
         yield from action_lines([*(_repair(d) or wanted[:1]), *wanted[1:]], d.packet)
@@ -73,13 +72,6 @@ def _is_notice(d: Diagnosis) -> bool:
     return d.kind == "benign" or (d.severity in ("info", "warning") and d.confidence != "possible")
 
 
-def _reason(d: Diagnosis) -> Iterator[str]:
-    """What the first rule behind a diagnosis says of it."""
-    for step in d.explanation["how"][:1]:
-        if step.get("message"):
-            yield step["message"]
-
-
 def _of_sure_owner(error: Unexplained, report: Report) -> Unexplained:
     """The error, without an owner that is not a lead: another's where the text is about Neuron, or
     one of whom only an address tells that the message mentions."""
@@ -92,11 +84,10 @@ def _of_sure_owner(error: Unexplained, report: Report) -> Unexplained:
 
 
 def _repair(d: Diagnosis) -> Sequence[Mapping[str, Any]]:
-    """What to do first where that reason says it for these facts."""
+    """What to do first where the first rule behind a finding says it for these facts."""
     if d.meaning:
         return ()
-    repairs = (divided(each)[1] for each in _reason(d))
-    return [action for repair in repairs if repair for action in first_action(d, repair, "")]
+    return [a for _, repair in d.reasons[:1] if repair for a in first_action(d, repair, "")]
 
 
 def why_not_lines(plain: Mapping[str, Any], facts: Mapping[str, str]) -> Iterator[Line]:

@@ -27,11 +27,14 @@ Said = Callable[..., list[str]]
 
 @pytest.fixture
 def said(kit: ModuleType, engine: str) -> Said:
-    """The messages of one rule over some facts, by a condition and its message."""
+    """The messages of one rule over some facts, by a condition, its message and repair."""
 
-    def find(when: Any, message: str | Sequence[str], *facts: Mapping[str, Any]) -> list[str]:
+    def find(
+        when: Any, message: str | Sequence[str], *facts: Mapping[str, Any], repair: Any = None
+    ) -> list[str]:
         files = kit.knowledge_of([("one", when, {"diagnosis": "t.d.one"})])
         files["rules"]["rules"][0]["message"] = message
+        files["rules"]["rules"][0]["repair"] = repair
         files["rules"]["parameters"] = PARAMETERS
         files["classifications"] = {
             "schema": "modelmedic/classifications/1", "domain": "t", "classifications": [{
@@ -117,6 +120,26 @@ def test_what_is_unknown_is_left_to_the_next_message(said: Said) -> None:
     assert said(SLOW, messages, step(seconds=400, number=3)) == ["A file takes 400 s (in step 3)"]
     assert said(SLOW, messages, step(seconds=400)) == ["A file takes 400 s"]
     assert said(SLOW, "{s.file} is slow", step(seconds=400)) == ["? is slow"]
+
+
+def test_a_report_has_a_message_and_its_repair_in_one_text(said: Said) -> None:
+    repair = {"do": "Cut {s.name}.", "command": "cut {slow_s}", "verify": "It takes less."}
+    assert said(SLOW, "It is slow.", step(seconds=400), repair=repair) == [
+        "It is slow. To do: Cut load. Command: cut 300 s Worked if: It takes less."
+    ]
+    code = {"code": "load(fast=True)", "note": "or leave it out"}
+    assert said(SLOW, "It is slow.", step(seconds=400), repair=code) == [
+        "It is slow. Right form: load(fast=True), or leave it out."
+    ]
+
+
+def test_a_message_whose_repair_names_something_unknown_is_left_out(said: Said) -> None:
+    messages = ["{s.name} is slow.", "It is slow."]
+    repairs = [{"do": "Look at {s.file}."}, None]
+    assert said(SLOW, messages, step(seconds=400), repair=repairs) == ["It is slow."]
+    assert said(SLOW, messages, step(seconds=400, file="a.py"), repair=repairs) == [
+        "load is slow. To do: Look at a.py."
+    ]
 
 
 @pytest.mark.parametrize(

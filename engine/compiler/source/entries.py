@@ -6,7 +6,7 @@ reference for maintainers; the JSON Schemas for editors come from these models.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -26,6 +26,35 @@ Message = Annotated[
         " {p.version} is an attribute of 'as: p', {n} the number of a count or series 'as: n',"
         " {slow_s} a parameter of the file; numbers get their units."
     ),
+]
+
+
+class Repair(Strict):
+    """What to do where the facts decide it, in place of the first action of the diagnosis; the same
+    placeholders as in the message."""
+
+    do: str = Field("", description="Imperative sentences, in place of the action's.")
+    command: str = Field("", description="Its command; none: no command; default: the action's.")
+    verify: str = Field("", description="How to see that it worked; default: as the action says.")
+    code: str = Field("", description="In place of `do`, for a line written wrongly: as is right.")
+    note: str = Field("", description="What has to be said of the code.")
+
+    @model_validator(mode="after")
+    def _says_what(self) -> Repair:
+        if bool(self.do) == bool(self.code or self.note):
+            raise ValueError("a repair says either what to do or which code is right")
+        return self
+
+
+def _paired(part: Any) -> Any:
+    if isinstance(part.repair, list) and len(part.repair) != len(part.message):
+        raise ValueError("give one repair, or one for each message (null where there is none)")
+    return part
+
+
+Repairs = Annotated[
+    Repair | list[Repair | None] | None,
+    Field(description="What the facts say is to be done; several: one for each message."),
 ]
 Covers = Annotated[list[str], Field(description="Ids of the inventory that this encodes.")]
 
@@ -144,6 +173,8 @@ class Rule(Envelope):
     conclude: list[Conclusion] = []
     rules_out: list[Id] = []
     message: Message = ""
+    repair: Repairs = None
+    _one_each = model_validator(mode="after")(_paired)
 
     @model_validator(mode="after")
     def _says_something(self) -> Rule:
@@ -196,6 +227,8 @@ class Branch(Strict):
     )
     rules_out: list[Id] = []
     message: Message = ""
+    repair: Repairs = None
+    _one_each = model_validator(mode="after")(_paired)
     covers: Covers = []
 
     @model_validator(mode="after")
@@ -263,6 +296,8 @@ class Band(Strict):
     conclude: list[Conclusion] = []
     rules_out: list[Id] = []
     message: Message = ""
+    repair: Repairs = None
+    _one_each = model_validator(mode="after")(_paired)
     covers: Covers = []
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Stored = tuple[Compiled, bytes | mmap, int]
 
-FORMAT = 17
+FORMAT = 18
 KEPT = 8
 """How many knowledge bases are kept; writing a new one removes the oldest."""
 DIGESTS = "digests-1.json"

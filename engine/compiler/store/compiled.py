@@ -9,7 +9,17 @@ from ....facts import Attribute, Kind, Probe, Question, Vocabulary
 from ....facts.owners import Owner
 from ....facts.records import NamedTuple
 from ...inference.operators import identity
-from ...inference.program import Aggregate, Conclusion, Guard, Literal, Pattern, Program, Rule, Test
+from ...inference.program import (
+    Aggregate,
+    Conclusion,
+    Guard,
+    Literal,
+    Pattern,
+    Program,
+    Repair,
+    Rule,
+    Test,
+)
 from ...inference.rule_index import AlphaTable, Lookup, NetworkIndex, Signal
 from .sections import StoredList, StoredMap, StoredSection, pack, unpack
 
@@ -165,7 +175,8 @@ def _pattern(plain: Any) -> Pattern:
 
 def rule_of(plain: Any) -> Rule:
     """A rule from its stored form."""
-    name, entry, form, literals, guards, conclusions, variables, stratum, said, waits = plain
+    name, entry, form, literals, guards, conclusions, *others = plain
+    variables, stratum, said, waits, repairs = others
     return Rule(
         name,
         entry,
@@ -177,6 +188,7 @@ def rule_of(plain: Any) -> Rule:
         stratum,
         tuple(said),
         _pairs(waits),
+        tuple([Repair(*repair) if repair else None for repair in repairs]),
     )
 
 

@@ -9,7 +9,11 @@ from ..layout import Line, wrapped
 from ..view import ReportView
 from .commands import TO_RUN, WIDTH, shell_command
 from .placeholders import REPLACE, replacements
-from .words import brief, divided
+from .words import Reason, brief
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ....engine.inference.program import Repair
 
 MAX_CAUSES = 3
 MAX_STEPS = 2
@@ -27,15 +31,10 @@ PACKET = 600
 """Characters of the list of what to hand over: the reader needs every item."""
 
 
-def parted(found: Sequence[str]) -> tuple[list[str], str]:
-    """Reasons as they are told, and the repair that one of them names, with its mark."""
-    told: list[str] = []
-    repair = ""
-    for reason in found:
-        why, named = divided(reason)
-        repair = repair or named.strip()
-        told += [brief(why)] if why else []
-    return told, repair
+def parted(found: Sequence[Reason]) -> tuple[list[str], Repair | None]:
+    """Reasons as they are told, and the repair that one of them names."""
+    repairs = (reason.repair for reason in found if reason.repair)
+    return [brief(reason.text) for reason in found if reason.text], next(repairs, None)
 
 
 def fitted(lines: list[Line], most: int) -> list[Line]:

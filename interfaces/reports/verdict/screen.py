@@ -157,7 +157,7 @@ def _cause(
     if number and not fresh and (other := same_evidence(d, view.causes[:number], view)):
         yield Line(SAME.format(one_line(other.title)), 2)
         return
-    enough = d.kind == "symptom" or (fresh and len(fresh[0]) > LONG)
+    enough = d.kind == "symptom" or (fresh and len(fresh[0].whole) > LONG)
     told, repair = parted(fresh[:1] if enough else fresh)
     for reason in told:
         yield Line(reason, 2)

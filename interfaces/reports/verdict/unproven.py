@@ -75,7 +75,7 @@ def _fine(found: Sequence[Diagnosis], view: ReportView, *, alone: bool) -> Itera
     for d in found[:MAX_FINE]:
         yield Line(one_line(d.title), style="good", mark="No fault: " if d.actions else "Fine: ")
         said = () if view.leads else reasons(d, view)[:1]
-        yield from (Line(brief(reason), 2) for reason in said)
+        yield from (Line(brief(reason.whole), 2) for reason in said)
     yield from titles("Also fine: ", found[MAX_FINE:], "good")
     if alone and len(found) == 1:
         yield from action_lines(found[0].actions, where="")
@@ -107,5 +107,5 @@ def _all_right(view: ReportView) -> Iterator[Line]:
         step = d.title.startswith(NEXT)
         yield Line(d.title.removeprefix(NEXT), 0, "good", mark=NEXT if step else "No fault: ")
         if not step:
-            yield from (Line(brief(reason), 2) for reason in reasons(d, view)[:1])
+            yield from (Line(brief(reason.whole), 2) for reason in reasons(d, view)[:1])
         yield from action_lines(d.actions, where="")

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ....engine.diagnosis.report import SEVERITIES, Diagnosis, RuledOut
+from ....engine.diagnosis.wording import whole
 from ....facts import Fact
 from ....facts.lazy_pattern import lazy
+from ....facts.records import NamedTuple
 from ..layout import Line, counted
 from ..safe_text import one_line
 from ..view import ReportView, leaves
@@ -15,6 +17,8 @@ from ..view import ReportView, leaves
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from ....engine.inference.program import Repair
 
 
 SENTENCE = 240
@@ -29,10 +33,6 @@ NEWS = 0.6
 MAX_WORDS = 2
 NEWS_AT_LAST = 0.75
 """After so many reasons, a further one has a number of its own or more news."""
-RIGHT_FORM = "Right form: "
-"""Stands in a message before code that is right, and words on it."""
-TO_DO = "To do: "
-"""Stands in a message before a sentence in place of the first action's own."""
 QUOTE = 70
 """Characters of a complaint in the words of whoever made it."""
 SEEN = 130
@@ -65,43 +65,58 @@ _RESTING = ("selecting", "idle", "polling", "waiting-result")
 _FOUND_OUT = ("root-cause", "user-code")
 
 
-def reasons(d: Diagnosis, view: ReportView) -> list[str]:
+class Reason(NamedTuple):
+    """Why, and what to do about it where these facts decide that."""
+
+    text: str
+    repair: Repair | None = None
+
+    @property
+    def whole(self) -> str:
+        """Both, in words."""
+        return whole(self.text, self.repair)
+
+
+def reasons(d: Diagnosis, view: ReportView) -> list[Reason]:
     """Why, the one with a measured number first: what the rules say of these facts, and in a
     sentence what it is. What says little more than title and earlier reasons is left out."""
-    messages: dict[str, None] = {}
-    for step in d.explanation["how"]:
-        messages[_in_plain_words(step.get("message", ""), view)] = None
-    said = [each for each in messages if each and not ("? " in each and _ANSWERED.search(each))]
-    said.sort(key=lambda each: not _numbers(divided(each)[0]))
-    found: list[str] = []
+    every = [Reason(_in_plain_words(text, view), repair) for text, repair in d.reasons]
+    said = [each for each in dict.fromkeys(every) if each.whole and not _is_answer(each.whole)]
+    said.sort(key=lambda each: not _numbers(each.text))
+    found: list[Reason] = []
     known = _stems(d.headline)
-    for reason in [*said[:1], first_sentence(d.gist), *said[1:]]:
-        why, _ = divided(reason)  # what to do about it is told elsewhere
+    for reason in [*said[:1], Reason(first_sentence(d.gist)), *said[1:]]:
+        why = reason.text  # what to do about it is told elsewhere
         new = _stems(why) - known
-        measures = reason in said and bool(_numbers(why) - _numbers(" ".join([d.headline, *found])))
+        told = " ".join([d.headline, *(each.whole for each in found)])
+        measures = reason in said and bool(_numbers(why) - _numbers(told))
         share = NEWS if len(found) < MAX_WORDS or measures else NEWS_AT_LAST
         if (measures and not found) or len(new) > share * len(_stems(why)):
             found.append(reason)
             known |= new
     if found:
         return found
-    first = [*said[:1], d.gist][0]
-    repeats = d.headline.lower() in first.lower() or not _stems(first) - known
-    return [first] if _numbers(first) - _numbers(d.headline) or not repeats else []
+    first = [*said[:1], Reason(d.gist)][0]
+    repeats = d.headline.lower() in first.whole.lower() or not _stems(first.whole) - known
+    return [first] if _numbers(first.whole) - _numbers(d.headline) or not repeats else []
 
 
-def detailed(d: Diagnosis, found: Sequence[str]) -> list[str]:
+def _is_answer(message: str) -> bool:
+    return "? " in message and _ANSWERED.search(message) is not None
+
+
+def detailed(d: Diagnosis, found: Sequence[Reason]) -> list[Reason]:
     """The reasons, behind the title of the row that alone concludes a finding: above them stands
     that of the finding. It is left out where it says no more."""
-    if len(_stems(d.detail) - _stems(f"{d.title} {found[0] if found else ''}")) < MIN_NEWS:
+    first = found[0] if found else Reason("")
+    if len(_stems(d.detail) - _stems(f"{d.title} {first.whole}")) < MIN_NEWS:
         return list(found)
-    return [" ".join([f"{d.detail}.", *found[:1]]), *found[1:]]
+    return [first._replace(text=f"{d.detail}. {first.text}".rstrip()), *found[1:]]
 
 
-def _in_plain_words(message: str, view: ReportView) -> str:
+def _in_plain_words(text: str, view: ReportView) -> str:
     """A message in which listed values stand as what they mean, ``shard(s)`` as one or several, and
     two places in one pair of parentheses."""
-    text, repair = divided(message)
     if ") (" in text:
         text = _PLACES.sub("; ", text)
     if "(s)" in text:
@@ -114,15 +129,7 @@ def _in_plain_words(message: str, view: ReportView) -> str:
                 text = text.replace(f"({value})", f"({meaning})")
             word = rf"(?<![\w./-]){re.escape(value)}(?![\w/-]|\.\w)"
             text = re.sub(word, value.replace("-", " "), text)
-    return " ".join(filter(None, (text, repair)))
-
-
-def divided(reason: str) -> tuple[str, str]:
-    """What a reason tells, and the repair that it names, with the mark before it."""
-    found = [at for mark in (RIGHT_FORM, TO_DO) if (at := f" {reason}".find(f" {mark}")) >= 0]
-    if not found:
-        return reason, ""
-    return reason[: max(min(found) - 1, 0)], reason[min(found) :]
+    return text
 
 
 def _stems(text: str) -> set[str]:
@@ -166,10 +173,10 @@ def titles(mark: str, found: Iterable[Any], style: str = "") -> Iterator[Line]:
         yield Line(listed(every), style=style, mark=mark)
 
 
-def new(texts: Sequence[str], said: set[str]) -> list[str]:
-    """The texts that were not said before; the first one counts as said from now on."""
-    new = [text for text in texts if text not in said]
-    said.update(new[:1])
+def new(found: Sequence[Reason], said: set[str]) -> list[Reason]:
+    """The reasons that were not said before; the first one counts as said from now on."""
+    new = [reason for reason in found if reason.whole not in said]
+    said.update(reason.whole for reason in new[:1])
     return new
 
 
