@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...reading.python.sources import UNPARSABLE, parse_text
+from ...reading.python.parsing import UNPARSABLE, parse_text
 from .components import family_of, normal_name
 from .reading import Folder
 

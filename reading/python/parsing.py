@@ -16,14 +16,22 @@ class Unreadable(Exception):
     """A file that is not Python source that this interpreter can parse; the text says why."""
 
 
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def parse_text(text: str) -> ast.Module:
+    """The tree of a whole text, without warnings. Raises one of UNPARSABLE."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # invalid escapes are the author's business
+        return ast.parse(text)
+
+
 def parse(raw: bytes) -> tuple[ast.Module, str]:
     """The tree and the text of a source file. Raises :class:`Unreadable`."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
         text = raw.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of invalid escapes in other people's files
-            return ast.parse(text), text
+        return parse_text(text), text
     except SyntaxError as error:
         at = f", line {error.lineno}" if error.lineno else ""
         raise Unreadable(f"a syntax error: {str(error.msg)[:80]}{at}") from None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import NamedTuple
 from ...facts.problems import Location, Problem
 from ...facts.regular_files import read_regular
 from .nodes import FUNCTIONS, FunctionNode, Nodes, assignments, dotted, last_name
+from .parsing import parse_text
 
 MAX_SCRIPT_BYTES = 2_000_000
 MAX_NOTEBOOK_BYTES = 20_000_000
@@ -216,16 +216,6 @@ def parse(source: Source) -> tuple[ast.Module, list[Problem], bool]:
 class _Broken(NamedTuple):
     line: int
     reason: str
-
-
-UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-
-
-def parse_text(text: str) -> ast.Module:
-    """The tree of a whole text, without warnings. Raises one of UNPARSABLE."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # invalid escapes are the author's business
-        return ast.parse(text)
 
 
 def _parsed(text: str) -> ast.Module | _Broken:
