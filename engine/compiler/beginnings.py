@@ -61,7 +61,7 @@ def beginnings_of(
     found: dict[str, list[list[Any]]] = {}
     for words, rows in sorted(known.items()):
         found.setdefault(_key(words), []).append([list(words), list(rows.values())])
-    return {key: each for key, each in found.items() if any(rows for _, rows in each)}
+    return found
 
 
 def row_of_beginning(beginnings: Beginnings, text: str, owner: str, exception: str) -> str:
