@@ -26,8 +26,8 @@ class NoValueError(ValueError):
 
 
 def value_of(given: Any, names: Mapping[str, Any]) -> Any:
-    """What a value means: itself, or the result of the expression behind ``=``. Raises
-    :class:`NoValueError` where a setting is missing or no number comes out."""
+    """Return a value unchanged, or the result of the expression after ``=``. Raises
+    :class:`NoValueError` if a setting is missing or the result is not a number."""
     if not isinstance(given, str) or not given.startswith("="):
         return given
     if len(given) > MAX_LENGTH:

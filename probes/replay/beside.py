@@ -1,5 +1,5 @@
-"""What lies around a module: the same one in other layers, its siblings, and other tensors that may
-have gone into it."""
+"""Tensors around a module: those of the same module in other layers, of its siblings, and others
+that may have been its input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_READ = 1 << 27
 
 
 def ending(name: str) -> str:
-    """What the name of a module has in common with that of the same one in other layers."""
+    """The part of a module's name that it shares with the same module in other layers."""
     found = LAYER.search(name)
     return name if found is None else name[found.end() :]
 
@@ -133,7 +133,7 @@ class Beside(NamedTuple):
         return weight, self.weights.find(f"{name}_gate.bias")
 
     def partial_sums(self, name: str, x: Any) -> Iterator[tuple[str, list[Any]]]:
-        """What each rank gave of the input of a module, where a projection gave it."""
+        """The share of each rank in the input of a module, if a projection produced that input."""
         for each in self._near(name, name.rpartition(".")[0]):
             weight = self.weights.find(f"{each}.weight")
             given, out = self.run.get(each, "in"), self.run.get(each, "out")
@@ -150,7 +150,7 @@ class Beside(NamedTuple):
                     yield f"{ranks} ranks of {each}", [part @ columns.T for part, columns in cut]
 
     def joined(self, name: str) -> Any:
-        """What went into the output projection of attention; None if it was not captured."""
+        """The input of the output projection of attention; None if it was not captured."""
         inside = (f"{name}.{part.rpartition('.')[0]}" for part in self.weights.names(name))
         found = (self.run.get(each, "in") for each in inside if OUT.search(each))
         return next((values for values in found if values is not None), None)
@@ -176,7 +176,7 @@ class Beside(NamedTuple):
 
     def layer(self, name: str, by: int, parts: set[str]) -> tuple[Any, dict[str, Any]]:
         """Weights and input of the module in another layer. Raises ``KeyError`` or ``ValueError``
-        where there is none that has the same parts."""
+        if no such module with the same parts was captured."""
         there = moved(name, by)
         x = self.run.get(there, "in")
         raw = self.weights.read(there)
@@ -187,8 +187,8 @@ class Beside(NamedTuple):
         return found.weights, {"x": x}
 
     def inputs(self, name: str, x: Any, start: int | None = None) -> Iterator[tuple[str, Any]]:
-        """Tensors of the target that may have been taken for the input of a module. What its own
-        parts were given tells nothing: it is what the module made of its input."""
+        """Tensors of the target that may have been used as the input of a module by mistake. Inputs
+        of its own parts are left out, because the module made them from its input."""
         yield from shifted(x, start)
         parent = name.rpartition(".")[0]
         count = 0

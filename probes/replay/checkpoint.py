@@ -25,7 +25,7 @@ class Checkpoint:
         return len(self._stored)
 
     def names(self, module: str) -> dict[str, Stored]:
-        """What lies inside a module, by its name there."""
+        """The stored tensors of a module, by their names inside it."""
         start = f"{module}."
         return {name.removeprefix(start): stored for name, stored in self._stored.items()
                 if name.startswith(start)}  # fmt: skip

@@ -1,5 +1,5 @@
-"""What speaks against a cause that explains a module: what is around its parts is wrong as well,
-or a value was looked for and leaves more than rounding."""
+"""Evidence against a cause that explains a module: tensors around its parts are wrong as well, or a
+fitted value leaves more than rounding."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ WRONG, SOME = 3.0, 0.5
 
 def differs(module: Module, names: Iterable[str], run: Run, limit: float) -> bool:
     """Whether attention differs from the reference with the queries, keys and values that its
-    projections gave in the target. What one lacks may have come behind it."""
+    projections gave in the target. The part that is missing in one of them may have been added
+    after it."""
     parts: dict[str, Any] = {}
     for name in names:
         found = _PART.match(name)
@@ -53,7 +54,7 @@ def differs(module: Module, names: Iterable[str], run: Run, limit: float) -> boo
 
 
 def of_bias(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
-    """Trials of a part that tell of its bias, of which none is sure any more."""
+    """Mark the trials of a part as unsure if the best one blames its bias."""
     best = trials[0] if trials else None
     if best is None or not best.r_ratio < EXPLAINS or not best.hypothesis.cause.startswith("bias"):
         return trials
@@ -70,9 +71,9 @@ def usual(ratios: Iterable[float]) -> float:
 def with_doubt(
     trials: tuple[Trial, ...], sound: float, plain: float, module: Module | None = None
 ) -> tuple[Trial, ...]:
-    """Trials of which the best one is not sure, if it could choose its numbers and yet leaves more
-    than rounding and a little of what is wrong (R of the module is ``plain``): any smooth change
-    has a value that comes near to it."""
+    """Mark the best trial as unsure if its numbers were fitted and it still leaves more than
+    rounding and a little of the error (R of the module is ``plain``): any smooth change has some
+    value that comes near to the error."""
     limit = max(ROUNDING * sound, math.sqrt(sound * sound + LEFT * plain * plain))
     best = min(trials, key=lambda trial: trial.r_ratio, default=None)
     if best is None or not best.r_ratio < EXPLAINS:

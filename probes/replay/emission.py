@@ -15,7 +15,7 @@ from .replaying import Replayed
 SHOWN = 8
 """Hypotheses of a module that become facts."""
 EXPLAINS = 1.8
-"""As in the rules: R from which on a hypothesis explains nothing."""
+"""Same value as in the rules: a hypothesis with this R or more explains nothing."""
 CLEAR = 10.0
 """R of a module from which on it is not chance that a known value explains it."""
 LARGEST = 1e9
@@ -154,7 +154,7 @@ def around(one: Replayed, found: Sequence[Replayed]) -> bool:
 
 
 def first_failing(found: Sequence[Replayed]) -> Replayed | None:
-    """The first module that fails and of which no part does."""
+    """Return the first module that fails although none of its parts does."""
     return next((one for one in found if one.fails and not around(one, found)), None)
 
 
@@ -168,7 +168,7 @@ def _lead(trial: Trial, rival: Trial | None) -> float:
 
 
 def _more(ratio: float) -> float:
-    """What is left beside the least rounding that there may be."""
+    """The remainder of a ratio above the least possible rounding."""
     return math.sqrt(max(ratio * ratio - USUAL * USUAL, LEAST))
 
 

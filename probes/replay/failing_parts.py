@@ -1,8 +1,8 @@
-"""Parts of an output in which alone a module fails: rows of the batch, positions, channels of a
+"""Finds the parts of an output in which a module fails: rows of the batch, positions, channels of a
 rank, or heads.
 
-What is wrong on one rank, for one sequence or in one tile is the same mistake as if it were wrong
-everywhere, so each hypothesis is tried there, too, with the module as it should be everywhere else.
+A mistake on one rank, for one sequence or in one tile is the same as a mistake everywhere, so each
+hypothesis is also tried on that part alone, with the rest of the module correct.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ MOST_STRIDE = 8
 
 
 class Part(NamedTuple):
-    """Where a module fails, in words; and a mask over its output, or over its heads."""
+    """The part of an output in which a module fails: its description, and a mask over the output or
+    over the heads."""
 
     words: str
     mask: Any
@@ -99,7 +100,7 @@ def _of_places(ratios: Any, any_order: bool) -> Any | None:
 
 
 def _of_channels(ratios: Any) -> Any | None:
-    """Channels of whole ranks; a few that are wrong in each are none."""
+    """Select the channels of whole ranks; ranks with only a few wrong channels do not count."""
     for count in BLOCKS:
         if len(ratios) % count or len(ratios) < 4 * count:
             continue

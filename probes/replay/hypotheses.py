@@ -45,8 +45,8 @@ class Hypothesis(NamedTuple):
 
 
 class Same(NamedTuple):
-    """Causes (or hypotheses) that are told as ``first`` where they give the same output; in one
-    phase only, where ``only`` says so. Hypotheses ``apart`` are other mistakes that look alike."""
+    """Causes (or hypotheses) that are reported as ``first`` if they give the same output; in one
+    phase only, if ``only`` names it. Hypotheses ``apart`` are other mistakes that look alike."""
 
     first: str
     then: tuple[str, ...]
@@ -75,7 +75,7 @@ def all_hypotheses() -> tuple[Hypothesis, ...]:
 
 @cache
 def all_same() -> tuple[Same, ...]:
-    """Which of two causes is told where both are the same arithmetic."""
+    """Load which of several causes is reported if they are the same arithmetic."""
     path = Path(__file__).with_name("hypotheses.yaml")
     entries = load(path.read_text(encoding="utf-8"), str(path)).data.get("same", ())
     return tuple(Same(one["first"], tuple(one["then"]), one.get("only", ""),
@@ -118,7 +118,7 @@ def _all(hypothesis: Hypothesis, reading: Reading, around: Around) -> Iterator[V
         try:
             weights = changed(reading.weights, steps, around)
         except (KeyError, ValueError, IndexError, TypeError):
-            continue  # this module has nothing that could be changed so
+            continue  # this module has nothing that could be changed this way
         yield Variant(hypothesis, reading._replace(weights=weights), None, steps)
     if hypothesis.settings:
         yield from _settings(hypothesis, reading)
@@ -133,7 +133,7 @@ def _all(hypothesis: Hypothesis, reading: Reading, around: Around) -> Iterator[V
 
 
 def _fixed(hypothesis: Hypothesis, reading: Reading) -> Iterator[Reading]:
-    """The module with the settings that stand beside a value that is looked for."""
+    """Yield the module with the fixed settings that go with a fitted value."""
     choices = [_choices(value, reading.spec) for value in hypothesis.fixed.values()]
     for values in itertools.product(*choices):
         spec = reading.spec | dict(zip(hypothesis.fixed, values, strict=True))

@@ -18,7 +18,7 @@ from .trials import shown
 CHANGED = 0.02
 """A factor that is off by less than this share is not told."""
 ROUNDED = 2.0**-9
-"""What rounding to BF16 may do to a sum that the reference does not form."""
+"""A factor that is off by less than this share is not reported."""
 
 
 LIMIT = 3.0
@@ -53,14 +53,14 @@ class Stretch(Run):
         self._run, self._axis, self._places = run, axis, places
 
     def get(self, module: str, side: str, element: int = 0) -> Any:
-        """As of the run."""
+        """Like the method of the run, at the selected places."""
         found = self._run.get(module, side, element)
         if found is None or found.ndim != 3 or found.shape[self._axis] < len(self._places):
             return found
         return found.take(self._places, axis=self._axis)
 
     def has(self, module: str, side: str, element: int = 0) -> bool:
-        """As of the run."""
+        """Like the method of the run."""
         return self._run.has(module, side, element)
 
 
@@ -110,8 +110,8 @@ def _parts(one: Checked, runs: Sequence[Run], start: int) -> Iterator[tuple[str,
 
 
 def checked_part(lost: Sequence[Any], output: Any, rows: Any) -> float:
-    """R of a sum at some positions; ``lost`` is what the low-precision reference and the target
-    have more or less than the sum."""
+    """R of a sum at some positions; ``lost`` holds the differences of the low-precision reference
+    and of the target from the sum."""
     low, target = (float(np.linalg.norm(each[:, rows].astype(np.float64))) for each in lost)
     return target / max(low, FLOOR * float(np.linalg.norm(output[:, rows])), 1e-20)
 

@@ -1,8 +1,8 @@
 """A module of the target, and how far it is from what it should compute under a reading.
 
 R of a module alone = ||target - f(input of target)|| / ||ref_bf16 - f(input of ref_bf16)||, where f
-computes in float32 with the weights of the reference. What went wrong before the module is in its
-input, and so does not count.
+computes in float32 with the weights of the reference. Faults before the module are in its input, so
+they do not count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROUTED_AGAIN, UNSURE, MOST_UNSURE = 6, 2.0**-5, 0.6
 """How often a router is tried with rounded inputs, how far these are off, and the share of rows
 that may be routed otherwise then, at most."""
 EXPLAINS = 1.8
-"""As in the rules: R from which on a hypothesis explains nothing."""
+"""Same value as in the rules: a hypothesis with this R or more explains nothing."""
 FAILURES = (ValueError, IndexError, KeyError, ArithmeticError, TypeError)
 NEAR = 30.0
 """R from which on a hypothesis is not looked at more closely."""
@@ -37,12 +37,12 @@ ROUNDED_TWICE = 1.4
 MARKS, ALIKE = 256, 0.5
 """Numbers of an output that are compared, and how far they may be off, in units of the noise."""
 COPIED = 2.0**-10
-"""What rounding to BF16 does to numbers that were multiplied, relative to them."""
+"""Error of rounding a product to BF16, relative to the product."""
 
 
 MOST_NUMBERS = 1 << 32
-"""Numbers of weights and values that what is tried beside whole modules may go through, for each
-module: a tiny one takes all there is, one of billions only what it can afford."""
+"""Budget of numbers (weights and values) for trials of parts and phases of one module: a tiny
+module is tried in full, one of billions only as far as the budget allows."""
 TOWARDS = 0.05
 """Cosine of what a hypothesis changes with what is wrong, from which attention is tried in parts:
 one of so many heads at the most goes the way of the target in less."""
@@ -62,7 +62,7 @@ class Work:
 
 
 class Sides(NamedTuple):
-    """What goes into a module and comes out of it in one run."""
+    """The inputs and the output of a module in one run."""
 
     given: Mapping[str, Any]
     output: Any
@@ -129,7 +129,7 @@ class Module(NamedTuple):
         return found
 
     def within(self, reading: Reading) -> float:
-        """As :meth:`ratio`, of the phase in which the module fails."""
+        """Like :meth:`ratio`, for the phase in which the module fails."""
         phase = self.phase
         if phase is None:
             return math.inf
@@ -138,7 +138,7 @@ class Module(NamedTuple):
             computed(one, self.target.given), self.target.output, phase))  # fmt: skip
 
     def counted(self, reading: Reading) -> float:
-        """As :meth:`within`, as long as there is work left."""
+        """Like :meth:`within`, as long as the budget of work lasts."""
         return self.within(reading) if self.work.take() else math.inf
 
     def goes(self, variant: Variant) -> bool:
@@ -159,7 +159,7 @@ class Module(NamedTuple):
         return math.isinf(found) or found > TOWARDS
 
     def partly(self, reading: Reading, part: Part) -> float:
-        """As :meth:`ratio`, if the module is as it should be but for a part, in the phase in which
+        """Like :meth:`ratio`, if the module is correct except for one part, in the phase in which
         it fails."""
         reading = self.there(reading)
         noise = self.phase.noise if self.phase else self.noise
@@ -223,13 +223,13 @@ class Module(NamedTuple):
 
 
 def work_on(module: Module) -> Work:
-    """What may be tried of a module in phases and parts."""
+    """The budget of trials in phases and parts of a module."""
     numbers = sum(int(each.size) for each in module.reading.weights.values())
     return Work(MOST_NUMBERS // max(1, numbers + 16 * int(module.target.output.size)))
 
 
 def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
-    """What a module computes under a reading."""
+    """Compute the output of a module under a reading."""
     if (other := reading.spec.get("other_input")) is not None:
         given = {**given, "x": other, "memory": None}
     if name := reading.spec.get("weight_bits"):
@@ -264,7 +264,7 @@ def off(made: Any, output: Any, rows: Any = None) -> float:
 
 
 def off_late(made: Any, output: Any, reading: Reading, rows: Any = None) -> float:
-    """As :func:`off`, of the decoded positions alone, which are too few to count among all."""
+    """Like :func:`off`, for the decoded positions alone, which are too few to count among all."""
     start = int(reading.spec["decode_from"])
     late = None if rows is None else rows.reshape(output.shape[:-1])[:, start:].ravel()
     if late is not None and not late.any():
@@ -337,7 +337,7 @@ def sensitivity(reading: Reading, given: Mapping[str, Any]) -> float:
 
 
 def _moved(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What goes into a module, rounded as BF16 does; always the same way."""
+    """Round the inputs of a module to BF16; always the same way."""
     memory = given.get("memory")
 
     def make() -> Mapping[str, Any]:

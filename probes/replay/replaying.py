@@ -41,7 +41,7 @@ HEADS = ("lm_head", "embed_out")
 _PROJECTION = re.compile(r"([qkv]_proj|w[qkv])\Z", re.ASCII)
 _COLUMNS = re.compile(r"[qkv]_proj|w[qkv]\Z|.*qkv|query_key_value", re.ASCII)
 _WIDENS = re.compile(r"gate|up_|w1\Z|w3\Z|w13\Z|c_fc|fc1|dense_h_to_4h", re.ASCII)
-"""Projections of which each rank has some of the outputs, and all of the input."""
+"""Projections whose ranks each hold some of the outputs and use all of the input."""
 _NO_WEIGHT_OF_OWN = re.compile(r"norm|act|experts", re.ASCII)
 INPUT = " (input)"
 """Behind the name of a module, for what it is given."""
@@ -142,7 +142,7 @@ class Replay:
         )  # fmt: skip
 
     def _beside(self, name: str, own: Sides, reading: Reading) -> dict[str, Any]:
-        """What hypotheses may ask for, as functions: most modules need none of it."""
+        """Data that hypotheses may ask for, as functions because most modules need none of it."""
         beside = Beside(self._runs[2], self._weights, self._config, self.order)
         return {"name": name, "vain": self._vain.setdefault(ending(name), set()),
                 "inputs": lambda: beside.inputs(name, own.given["x"], self._decode_from),
@@ -168,7 +168,7 @@ class Replay:
         return None if x is None else Sides({"x": x}, output)
 
     def _tags(self, name: str, reading: Reading) -> dict[str, Any]:
-        """What the name of a module tells of the order of its rows and columns."""
+        """Facts that the name of a module reveals about the order of its rows and columns."""
         last = name.rpartition(".")[2]
         fresh = text_config(self._config).get("initializer_range")
         found: dict[str, Any] = {"is_head": last in HEADS, "parts_seen": self._sees_parts(name)}

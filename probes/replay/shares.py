@@ -1,7 +1,7 @@
-"""What parts of a sum are concerned by a mistake: heads, ranks of inner channels, experts.
+"""Finds the parts of a sum that a mistake affects: heads, ranks of inner channels, experts.
 
-The output of a module is a sum over such parts. What a hypothesis does to each of them is laid over
-what is wrong with the output, so that least squares tell in which of them it holds.
+The output of a module is a sum over such parts. The effect of a hypothesis on each part is fitted
+to the error of the output, so that least squares show the parts in which it holds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WHOLE, NONE = 0.7, 0.3
 
 
 class Shares(NamedTuple):
-    """What is left of what is wrong if a hypothesis holds in some parts, and in which."""
+    """The error that remains if a hypothesis holds in some parts, and the names of these parts."""
 
     left: Any
     words: str
@@ -38,7 +38,7 @@ def _cut(values: Any, weight: Any, count: int) -> Iterator[Any]:
 
 
 def terms(reading: Reading, given: Mapping[str, Any]) -> tuple[str, list[Any]] | None:
-    """What the parts of a module each add to its output, and what they are."""
+    """The kind of the parts of a module, and the addend of each in its output."""
     spec, weights, x = reading.spec, reading.weights, given["x"]
     if spec.get("out_scale", 1) != 1 or x.ndim != 3:
         return None
@@ -71,8 +71,8 @@ def _of_experts(reading: Reading, given: Mapping[str, Any]) -> tuple[str, list[A
 
 
 def shared(plain: list[Any], made: list[Any], name: str, off: Any, rows: slice) -> Shares | None:
-    """In which parts a hypothesis holds, of which ``made`` is what parts add under it and ``plain``
-    what they should; None if it is all of them, or none."""
+    """Find the parts in which a hypothesis holds; ``made`` are their addends under it and ``plain``
+    the correct ones. None if it holds in all of them, or in none."""
     if not 1 < len(plain) <= MOST_PARTS or len(plain) * off.size > MOST_NUMBERS:
         return None
     width = off.shape[-1]

@@ -1,5 +1,5 @@
-"""What a captured module of the reference computes: its settings from the configuration, and its
-weights under common names.
+"""The computation of a captured module of the reference: its settings from the configuration, and
+its weights under common names.
 
 A configuration leaves some of it open (the layout of rotary embeddings, whether a norm adds one to
 its weight). :func:`readings` gives all readings; the one that reproduces the reference is right.

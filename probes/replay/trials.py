@@ -112,8 +112,8 @@ def _best_of_each(module: Module, around: Around, one: Given, last: bool) -> Ite
 
 
 def _of_prompt(module: Module, around: Around, one: Given) -> Iterator[Trial]:
-    """What explains the prefill alone, of a module that fails while decoding, too: what the cache
-    holds may be right there, or wrong in another way."""
+    """Explain the prefill alone for a module that also fails while decoding: the cache may be right
+    there, or wrong in another way."""
     phase = module.prompt
     if phase is None:
         return
@@ -167,7 +167,7 @@ def _rank(trial: Trial) -> tuple[bool, float]:
 
 
 def _looked_for(hypothesis: Hypothesis, one: Given) -> Iterator[Variant]:
-    """What the finder of a hypothesis proposes."""
+    """Yield the proposals of a hypothesis's finder."""
     if not hypothesis.find or not fits(hypothesis, one.reading):
         return
     find = FINDERS[hypothesis.find]

@@ -1,7 +1,7 @@
-"""What may have happened to weights on their way into a port, by name, as hypotheses use it.
+"""Possible changes to weights on their way into a port, by the names that hypotheses use.
 
-A change takes the weights of a module by their common names, the settings, and words; it gives the
-weights that differ, or raises ``ValueError`` or ``KeyError`` where it cannot be made.
+A change takes the weights of a module by their common names, the settings, and words; it returns
+the weights that differ, or raises ``ValueError`` or ``KeyError`` if it does not apply.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _from(weights: Weights, around: Around, name: str, part: str) -> dict[str, A
         or matrix.shape != weights[part].shape
         or np.array_equal(matrix, weights[part])
     ):
-        raise ValueError("there is none that fits and differs")
+        raise ValueError("no matrix fits and differs")
     return {part: matrix}
 
 
@@ -115,7 +115,7 @@ def _with_bias(weights: Weights, around: Around, name: str) -> dict[str, Any]:
     """Weight and bias of another module that is like this one."""
     bias = around.named(f"{name}.bias")
     if bias is None or bias.shape != weights["own.bias"].shape:
-        raise ValueError("there is none that fits")
+        raise ValueError("no bias fits")
     return _from(weights, around, name, "own.weight") | {"own.bias": bias}
 
 
@@ -216,7 +216,7 @@ def _shard(weights: Weights, around: Around, part: str, count: str, rank: str) -
     matrix, parts, own = weights[part], int(count), int(rank)
     width = matrix.shape[-1]
     if width % parts:
-        raise ValueError("it cannot be cut so")
+        raise ValueError("the width is not a multiple of the parts")
     found = np.zeros_like(matrix)
     step = width // parts
     found[..., own * step : (own + 1) * step] = matrix[..., own * step : (own + 1) * step]
@@ -231,7 +231,7 @@ def _lose(weights: Weights, around: Around, part: str, count: str, rank: str) ->
         if values is None:
             continue
         if len(values) % parts:
-            raise ValueError("it cannot be cut so")
+            raise ValueError("the length is not a multiple of the parts")
         step = len(values) // parts
         found[f"{part}.{kind}"] = values.copy()
         found[f"{part}.{kind}"][own * step : (own + 1) * step] = 0

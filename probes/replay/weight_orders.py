@@ -11,8 +11,8 @@ Weights = Mapping[str, Any]
 
 
 class Around(NamedTuple):
-    """What else of the model a change may need: settings, and the same module in other layers, by
-    how many layers it is further on; and single matrices by name (``embedding``)."""
+    """The rest of the model that a change may need: settings, the same module in other layers by
+    their distance, and single matrices by name (``embedding``)."""
 
     spec: Mapping[str, Any]
     others: Callable[[int], Weights]
@@ -120,7 +120,7 @@ def _shuffled(weights: Weights, around: Around, name: str, how: str) -> dict[str
     """Rows of two matrices that were fused one way and taken apart another way."""
     own, other = weights["own.weight"], around.named(name)
     if other is None or other.shape != own.shape:
-        raise ValueError("there is none that fits")
+        raise ValueError("no matrix fits")
     start, order = (other, own) if "behind" in how else (own, other), how.partition("-")[0]
     if order == "even":
         return {"own.weight": np.concatenate(start)[::2]}

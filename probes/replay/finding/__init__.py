@@ -1,3 +1,3 @@
-"""Looks for what a port did in what it gave, instead of trying one possibility after another. What
-is found is only a proposal: R decides.
+"""Derives what a port did from its output, instead of trying one possibility after another. A
+result is only a proposal: R decides.
 """

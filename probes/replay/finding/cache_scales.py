@@ -12,7 +12,7 @@ from .given import Finder, Found, Given
 MOST_HEADS = 16
 STEPS, STEP = 6, 0.02
 NEARER = 0.95
-"""What one step has to leave of what is wrong at the most, for another one to be worth its time."""
+"""The largest share of the error that one step may leave for another step to be worth its time."""
 OTHER = 0.05
 """How far a factor has to be from one, at least one of them."""
 LARGEST = 3.0

@@ -1,4 +1,4 @@
-"""Which row of the embedding each token was given, read off by comparing its vector with all."""
+"""Reads off the embedding row that each token was given, by comparing its vector with all rows."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def vectors_of(one: Given) -> tuple[Any, Any]:
 
 
 def _added(one: Given) -> Found:
-    """What is added to the rows of tokens is rows, too: those of ranks that do not mask what they
-    do not have, say."""
+    """Find rows that were added to the rows of tokens, for example by ranks that do not mask the
+    rows of other ranks."""
     weight = one.reading.weights["own.weight"]
     tokens, vectors = vectors_of(one)
     if len(tokens) * weight.size > MOST_COMPARED or len(tokens) < 2:

@@ -1,4 +1,4 @@
-"""Which expert of the reference each expert of the target has its weights from, part by part."""
+"""Finds the expert of the reference whose weights each expert of the target uses, part by part."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Weights that still are as a layer is made: random numbers of one size, which have nothing to do
-with those of the reference.
+"""Finds weights that were never loaded: random numbers of one size, unrelated to those of the
+reference.
 
-What a projection gives of inputs x is x W'. With x = U S V', U' x W' / S = V' W' has numbers that
-are as independent, and of the same size, as those of W. Their size tells that they were made by the
-model's class, if the weights of the reference have another one.
+The output of a projection for inputs x is x W'. With x = U S V', the numbers of U' x W' / S = V' W'
+are as independent as those of W and have the same size. That size shows that the model's class
+initialised the weights, if the weights of the reference have another size.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ EVEN = 1.6
 
 
 def _sizes(width: int, one: Given) -> Iterator[tuple[str, float]]:
-    """What sizes fresh weights have: as the configuration says, and as a layer of torch has it."""
+    """The possible sizes of fresh weights: from the configuration, and the default of a torch
+    layer."""
     yield from normal_sizes(one)
     yield "the even numbers of a new layer", (3 * width) ** -0.5
 
 
 def normal_sizes(one: Given) -> Iterator[tuple[str, float]]:
-    """Of numbers as the configuration says, or as most have it."""
+    """Sizes of normally distributed weights: from the configuration, and the usual one."""
     for usual in dict.fromkeys((float(one.reading.spec.get("fresh") or 0.02), 0.02)):
         yield f"normal numbers of size {usual:g}", usual
 

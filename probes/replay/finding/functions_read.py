@@ -108,7 +108,7 @@ def _some(one: Given, output: Any) -> Any:
 
 
 def _given_to(one: Given) -> Any | None:
-    """What the activation is given, in the module as it should be."""
+    """The input of the activation in a correct module."""
     if one.reading.family == "activation":
         return one.given["x"]
     found: list[Any] = []

@@ -1,4 +1,4 @@
-"""What finders are given, and what they give."""
+"""Input and output types of finders."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Reads off how often each key is seen, where some are seen several times.
+"""Reads off how often each key is seen, if some keys are seen several times.
 
-What a head gives is a mean of values with known weights, so that the factors by which keys are in
-it, the same for all heads, rows and decoded tokens, are the solution of linear equations."""
+The output of a head is a mean of values with known weights. The factors of the keys in that mean
+are the same for all heads, rows and decoded tokens, so they solve a system of linear equations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _counts(one: Given) -> Any | None:
 
 
 def _equations(scene: Any, mixed: Any, weight: Any, row: int) -> tuple[Any, Any]:
-    """What one position of all rows of the batch tells of the factors of keys."""
+    """Linear equations for the factors of keys, from one position of all rows of the batch."""
     equations, given = [], []
     for batch in range(len(mixed)):
         powers = scene.powers[batch, :, row] * scene.right[batch, row]

@@ -1,4 +1,5 @@
-"""What kind of mask it is by which queries see other keys: a window, a cache, padding."""
+"""Names the kind of mask (a window, a cache, padding) by the queries that see other keys than they
+should."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ ALIKE = 0.7
 
 
 def _changes(mask: Mask) -> Iterator[tuple[int, Any, Any]]:
-    """Of each position that sees other keys: the position, the added and the lost ones."""
+    """For each position that sees other keys than it should, yield the position, the added and the
+    lost keys."""
     for batch in range(len(mask.seen)):
         for row in mask.rows:
             seen, right = mask.seen[batch, row], mask.right[batch, row]

@@ -1,7 +1,8 @@
-"""Reads off which keys each query saw.
+"""Reads off the keys that each query saw.
 
-Scores and values of a module are known, so that what a query gave tells which keys it was made of:
-the numerator and the denominator of its softmax are sums over them, the same keys in every head.
+Scores and values of a module are known, so the output for a query shows which keys it was made
+from: the numerator and the denominator of its softmax are sums over them, the same keys in every
+head.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ MOST_KEYS = 256
 MOST_NUMBERS = 1 << 31
 """Positions x keys x keys x heads x channels: what reading off a whole mask costs."""
 EXACT = 0.03
-"""What is left of an output, relative to it, where the keys are the right ones."""
+"""Largest remainder of an output, relative to it, if the keys are the right ones."""
 ROUNDED = 2.0**-8
 SAMPLE = 6
 
 
 class Scene(NamedTuple):
-    """Of one module: powers of the scores (batches, heads, positions, keys), values (batches,
-    heads, keys, channels), what came out of the heads, the powers of the sinks, which keys should
-    be seen, and which are there (batches, positions, keys), and the weight through which the output
-    of the heads was seen (None: it was captured)."""
+    """Tensors of one module: powers of the scores (batches, heads, positions, keys), values
+    (batches, heads, keys, channels), the output of the heads, the powers of the sinks, the keys
+    that should be seen and the keys that exist (batches, positions, keys), and the weight through
+    which the output of the heads was seen (None: it was captured)."""
 
     powers: Any
     values: Any
@@ -64,7 +65,7 @@ def finder(fits: Callable[[Mask], bool], words: Callable[[Mask], str]) -> Finder
 def _once(one: Given) -> Mask | None:
     if "mask" not in one.solved:
         known = (one.rows.start, one.rows.stop, one.reading.spec.get("window"))
-        vain = one.given.get("vain", set())  # what was searched in vain in layers before
+        vain = one.given.get("vain", set())  # searched without success in earlier layers
         one.solved["mask"] = None if known in vain else _mask(one)
         if one.solved["mask"] is None:
             vain.add(known)
@@ -93,8 +94,9 @@ def _mask(one: Given) -> Mask | None:
 
 
 def heads_of(one: Given) -> tuple[Any, Any] | None:
-    """What the heads of the target gave (batches, heads, positions, channels): what went into the
-    output projection, or what must have, and then its weight; None if that is not to be told."""
+    """The output of the target's heads (batches, heads, positions, channels). It is the captured
+    input of the output projection, or else it is solved for and returned with the weight of that
+    projection; None if unknown."""
     spec, weights = one.reading.spec, one.reading.weights
     joined, seen = one.given["joined"]() if "joined" in one.given else None, None
     if joined is None:
@@ -132,7 +134,8 @@ def _scene(one: Given, mixed: Any, joined: bool) -> Scene | None:
 
 
 def _seen(scene: Scene, rows: Any) -> Any | None:
-    """Which keys each position of each row of the batch saw; None if no keys explain it."""
+    """The keys that each position of each row of the batch saw; None if no set of keys explains the
+    output."""
     batches = len(scene.powers)
     seen = scene.right.copy()
     sample = set(np.unique(np.linspace(0, len(rows) - 1, SAMPLE).astype(int)))

@@ -25,7 +25,7 @@ NEAR = 0.25
 
 
 class Sums(NamedTuple):
-    """What the output projection of a module is given (rows, width), and its weight."""
+    """The input of a module's output projection (rows, width), and its weight."""
 
     inner: Any
     key: str
@@ -72,7 +72,7 @@ def _whole(factors: Any) -> Any | None:
 
 
 def _blocks(one: Given, count: int) -> tuple[Sums, Any] | None:
-    """As :func:`_solved`, once for all finders."""
+    """Like :func:`_solved`, but solve only once for all finders."""
     if count not in one.solved:
         one.solved[count] = _solved(one, count)
     found: tuple[Sums, Any] | None = one.solved[count]
@@ -105,7 +105,7 @@ def _moved(one: Given, key: str, factors: Any) -> Reading:
 
 
 def _ranks(one: Given) -> Found:
-    """Ranks of which the sum lacks the part, or has it more than once."""
+    """Find ranks whose part of the sum is missing or counted more than once."""
     for count in SHARDS:
         found = _blocks(one, count)
         if found and not (found[1] - np.diag(np.diag(found[1]))).any():
@@ -118,8 +118,8 @@ def _ranks(one: Given) -> Found:
 
 
 def _last_rank(one: Given) -> Found:
-    """As :func:`_ranks`, where nothing but the last eighth or less is lost, or the last head: what
-    it has may never have been filled."""
+    """Like :func:`_ranks`, if only the last head or at most the last eighth is lost: its part may
+    never have been filled."""
     spec = one.reading.spec
     heads = spec.get("is_out") or one.reading.family == "attention"
     for count in SHARDS:
@@ -133,8 +133,8 @@ def _last_rank(one: Given) -> Found:
 
 
 def _one_shard(one: Given) -> Found:
-    """As :func:`_ranks`, where what is lost lies in one stretch of half of the sum at the most: a
-    shard of a weight in front of it may not have been loaded."""
+    """Like :func:`_ranks`, if the lost part is one stretch of at most half of the sum: a shard of
+    an earlier weight may not have been loaded."""
     for count in SHARDS:
         if (found := _blocks(one, count)) is None:
             continue
@@ -161,7 +161,8 @@ def _order(counts: Callable[[Given], tuple[int, ...]]) -> Finder:
 
 
 def _assigned(key: str, count: str, fits: Callable[[tuple[int, ...], int], bool]) -> Finder:
-    """Which head of keys and values (or of queries) each head has, in the setting ``key``."""
+    """Find the head of keys and values (or of queries) that each head uses, for the setting
+    ``key``."""
 
     def find(one: Given) -> Found:
         spec = one.reading.spec
@@ -216,8 +217,8 @@ def _experts(one: Given) -> Found:
 
 
 def _some_lost(one: Given) -> Found:
-    """As :func:`_experts`, where a single one is lost, or half of them at the most that lie side by
-    side: they may have no weights, too."""
+    """Like :func:`_experts`, if one expert or at most half of them side by side are lost: they may
+    also lack weights."""
     count = len(one.reading.weights["experts.down"])
     for reading, words in _experts(one):
         rows, kept = experts_around(one)[0], set(reading.spec["experts_kept"])

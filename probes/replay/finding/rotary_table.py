@@ -19,7 +19,7 @@ SAME = 0.01
 SAME_THETA = 0.1
 """Share by which a theta may be off that is read off the second frequency, rounded to BF16."""
 THETAS, STEPS = (10.0, 1e10), 40
-"""Where theta is looked for, and halvings of that."""
+"""The range in which theta is searched, and the number of bisections."""
 
 
 class Rates(NamedTuple):

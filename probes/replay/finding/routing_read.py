@@ -1,7 +1,7 @@
-"""Reads off by what share each expert is in the output of each token.
+"""Reads off the share of each expert in the output of each token.
 
-What the experts make of a token is known, so that its output tells their shares, by least squares.
-How these differ from the right ones says what went wrong about the routing.
+The output of each expert for a token is known, so least squares on the output of the module give
+the shares. Their difference from the right shares shows the fault in the routing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .parts import experts_around
 
 MOST_NUMBERS = 1 << 26
 SMALL = 0.04
-"""A share relative to the largest of its token, up to which it is none."""
+"""A share of at most this size, relative to the largest of its token, counts as zero."""
 NEAR = 0.06
 """Relative distance up to which shares are the same."""
 MOST = 0.85
@@ -101,7 +101,7 @@ def _same_experts(routing: Routing) -> Any:
 
 
 def _top_k(routing: Routing) -> str:
-    """Another number of experts, the best ones; an expert that is lost for all tokens is none."""
+    """Describe a wrong number of best experts; experts that are lost for all tokens do not count."""
     found, right = routing.found != 0, routing.right != 0
     counts, usual = found.sum(axis=1), int(np.median(right.sum(axis=1)))
     number = int(np.median(counts))

@@ -1,5 +1,6 @@
-"""Which rows of weights the output channels of a projection come from, read off by comparing each
-channel of the target with all that the reference would give; and how those rows lie."""
+"""Finds the weight rows from which the output channels of a projection come, by comparing each
+channel of the target with all that the reference would give; and describes the order of these rows.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def _first_rows(rows: Any) -> str:
 
 
 def _padding(rows: Any) -> str:
-    """Where rows of zeros begin, and how many there are."""
+    """Describe the rows of zeros: their number, and where they begin."""
     zero = np.flatnonzero(rows < 0)
     starts = zero[np.diff(zero, prepend=-2) > 1]
     return f"{len(zero)}, from {', '.join(map(str, starts[:4]))} on"
@@ -74,7 +75,7 @@ def _with(one: Given, found: Origin, weight: Any) -> dict[str, Any]:
 
 
 def _origin(one: Given, siblings: bool) -> Origin | None:
-    """Where the channels come from; None if that is not clear."""
+    """The origin of the channels; None if it is unclear."""
     weights = one.reading.weights
     x = one.given["x"][:, one.rows].reshape(-1, one.given["x"].shape[-1])
     target = one.output[:, one.rows].reshape(len(x), -1)
@@ -121,7 +122,7 @@ def _zeros(one: Given) -> Iterator[tuple[Reading, str]]:
 
 
 def _zeros_in_one_stretch(one: Given) -> Iterator[tuple[Reading, str]]:
-    """As :func:`_zeros`, if they lie side by side: they may never have been filled."""
+    """Like :func:`_zeros`, if the channels lie side by side: they may never have been filled."""
     zero = ~one.output[:, one.rows].reshape(-1, one.output.shape[-1]).any(axis=0)
     lost = np.flatnonzero(zero)
     if len(lost) and len(lost) * MOST_LOST <= len(zero) and np.ptp(lost) == len(lost) - 1:
@@ -171,8 +172,8 @@ def _head_shards(found: Origin, one: Given) -> bool:
 
 
 def _cut_heads(found: Origin, one: Given) -> bool:
-    """As :func:`_head_shards`, where each head has rows of its own only, and some of them more than
-    once: heads may have been cut for as many ranks, which repeat what they have."""
+    """Like :func:`_head_shards`, if each head has only rows of its own and some of them repeatedly:
+    heads may have been split over as many ranks, which repeat their rows."""
     width = int(one.reading.spec["head_dim"])
     if not _head_shards(found, one) or len(found.rows) % width:
         return False
@@ -215,8 +216,8 @@ def _not_identity(found: Origin, one: Given) -> bool:
 
 
 def _behind_padding(found: Origin, one: Given) -> bool:
-    """Whether all rows come one after another, with rows of zeros between them: what is there was
-    not given to others, but stands behind the padding of the shards before it."""
+    """Whether all rows come in order with rows of zeros between them: no row was given to another
+    channel, but each follows the padding of the shards before it."""
     there = found.rows >= 0
     in_order = found.rows[there] == np.arange(there.sum())
     return bool(in_order.mean() >= SHARE and _not_identity(found, one))

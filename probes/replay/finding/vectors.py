@@ -20,7 +20,7 @@ RANKS = (2, 4, 8, 16, 32)
 
 
 class Source(NamedTuple):
-    """Where a vector comes from: ``of`` is the name of another one, or how the own one lies
+    """The origin of a vector: ``of`` is the name of another vector, or the arrangement of its own
     (``shards``, ``heads``, ``channels``, ``lost``)."""
 
     kind: str
@@ -155,7 +155,7 @@ def _norm(one: Given) -> tuple[Any, Any] | None:
 
 
 def _norm_sources(one: Given) -> tuple[Source, Source] | None:
-    """Where weight and bias of a norm come from."""
+    """The origins of weight and bias of a norm."""
     found = _norm(one)
     if found is None:
         return None
@@ -189,8 +189,8 @@ def _norm_source(
 
 
 def _of_norm(kinds: set[str], parts: tuple[bool, bool] = (True, True)) -> Finder:
-    """Weight and bias as they must have been, where they come from such sources; ``parts`` says
-    whether the weight may differ, and whether the bias may."""
+    """Make a finder of the weight and bias that a norm must have used, if they come from such
+    sources; ``parts`` holds whether the weight may differ, and whether the bias may."""
 
     def find(one: Given) -> Found:
         if "norm" not in one.solved:

@@ -1,1 +1,1 @@
-"""What modules compute, with all that ports of them do differently as settings."""
+"""The formulas of modules, with all deviations of ports as settings."""

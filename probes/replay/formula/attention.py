@@ -35,7 +35,7 @@ def attention(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     sines that the run had, where these are not right by themselves."""
     mixed = mixed_heads(spec, weights, given)
     batches, heads, positions, width = mixed.shape
-    if (others := spec.get("other_heads")) is not None:  # only some of them are computed so
+    if (others := spec.get("other_heads")) is not None:  # only some heads differ
         mixed = np.where(others[0][None, :, None, None], mixed, others[1])
     if order := spec.get("head_order"):
         mixed = mixed[:, list(order)]
@@ -47,7 +47,7 @@ def attention(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
 
 
 def mixed_heads(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
-    """What the heads give (batches, heads, positions, channels), before they are joined."""
+    """The output of the heads (batches, heads, positions, channels) before they are joined."""
     if spec.get("mask_found") is not None:
         logits, values = unmasked(spec, weights, given)
         return as_found(spec, weights, logits) @ values * np.float32(spec.get("value_scale", 1))
@@ -102,8 +102,8 @@ def _held(spec: Spec, logits: Any) -> Any:
 
 
 def unmasked(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Scores (batches, heads, positions, keys) before the mask, and the values of the heads; of the
-    keys of all rows of the batch where ``rows_joined`` says so."""
+    """Scores (batches, heads, positions, keys) before the mask, and the values of the heads; with
+    the keys of all rows of the batch if ``rows_joined`` is set."""
     found = _ordered(spec, _projected(spec, weights, given))
     groups = found.q.shape[1] // found.k.shape[1]
     k, v = _shared(spec, found.k, groups, "k"), _shared(spec, found.v, groups, "v")

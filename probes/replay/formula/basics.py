@@ -27,8 +27,8 @@ def linear(weights: Weights, part: str, x: Any, memory: Remembered | None = None
 def reduced(
     spec: Spec, weights: Weights, part: str, x: Any, memory: Remembered | None = None
 ) -> Any:
-    """As :func:`linear`, of a projection whose ranks each give a part of the sum, which a port may
-    round before they are added (``sum_ranks``, ``sum_format``)."""
+    """Like :func:`linear`, for a projection whose ranks each give a part of the sum; a port may
+    round the parts before they are added (``sum_ranks``, ``sum_format``)."""
     ranks = int(spec.get("sum_ranks") or 1)
     if ranks < 2:
         return linear(weights, part, x, memory)
@@ -158,7 +158,7 @@ _POWERS: dict[str, Callable[[Any, Any], Any]] = {
                               - x.min(axis=axes, keepdims=True)) ** 2,
     "fourth-powers": lambda x, axes: np.sqrt(_mean(x**4, axes)),
 }  # fmt: skip
-"""What the root of is divided by, by name, as a figure of squares."""
+"""The divisor of a norm before its root is taken, by name: a mean square or a substitute for it."""
 
 
 def capped(spec: Spec, x: Any, key: str, factor: Any = 1) -> Any:

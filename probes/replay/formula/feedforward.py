@@ -26,7 +26,7 @@ def mlp(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
 
 
 def inner(spec: Spec, weights: Weights, x: Any, memory: Remembered | None = None) -> Any:
-    """What the output projection is given."""
+    """The input of the output projection."""
     inputs = spec.get("part_inputs") or {}
     up = linear(weights, "up", inputs.get("up", x), memory)
     if spec.get("gated"):
@@ -68,7 +68,7 @@ def _limited(of: str, gate: Any, up: Any, limit: float) -> tuple[Any, Any]:
 
 
 def route(spec: Spec, weights: Weights, x: Any) -> tuple[Any, Any]:
-    """Of each row of ``x`` the numbers and the weights of its experts."""
+    """The numbers and the weights of the experts for each row of ``x``."""
     if (given := spec.get("shares_given")) is not None:
         order, shares = given
         return order, shares
@@ -125,7 +125,7 @@ def _ranked(spec: Spec, weights: Weights, x: Any, logits: Any, scores: Any) -> t
 
 
 def _whole(how: Any, chosen: Any, order: Any, count: int) -> Any:
-    """What shares of the chosen experts are divided by; ``ranks-N``: each by the sum of those on
+    """The divisor of the shares of the chosen experts; with ``ranks-N``, the sum of the shares on
     the same of N ranks."""
     if str(how).startswith("ranks-"):
         rank = order * int(str(how)[6:]) // count
@@ -210,13 +210,13 @@ def moe(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
 
 
 def _input(spec: Spec, part: str, rows: Any) -> Any:
-    """What a part computes from, where that is not the input of the module."""
+    """The input of a part, if it is not the input of the module."""
     other = (spec.get("part_inputs") or {}).get(part)
     return rows if other is None else other.reshape(rows.shape)
 
 
 def routed(spec: Spec, weights: Weights, rows: Any) -> Iterator[tuple[int, Any, Any]]:
-    """Of each expert that is there and used: its rows, and their weights for it."""
+    """Yield the number, the rows and their weights for each expert that exists and is used."""
     order, shares = route(spec, weights, rows)
     kept = spec.get("experts_kept")
     if added := spec.get("experts_added"):  # of the chosen ones
@@ -230,8 +230,8 @@ def routed(spec: Spec, weights: Weights, rows: Any) -> Iterator[tuple[int, Any, 
 
 
 def _served(spec: Spec, order: Any, count: int, times: float) -> Any:
-    """Which of the chosen experts have room for a token of the prompt: each takes so many times an
-    equal share of all that are chosen, in the order of tokens or of places."""
+    """Mark the chosen experts that have room for a token of the prompt: each accepts ``times`` an
+    equal share of all choices, in the order of tokens or of places."""
     prompt = spec["prompt_rows"]
     share = times * order[prompt].size / count
     most = math.floor(share) if spec.get("capacity_is") == "floor" else math.ceil(share)
@@ -258,7 +258,7 @@ def _some(spec: Spec, order: Any, shares: Any, count: int) -> tuple[Any, Any]:
 def expert_output(
     spec: Spec, weights: Weights, expert: int, rows: Any, row: Any, memory: Remembered | None
 ) -> Any:
-    """What an expert makes of some rows. Which these are depends on the router alone, as a rule."""
+    """Compute the output of an expert for some rows. Usually these rows depend on the router alone."""
     if memory is None or spec.get("edit"):
         return _expert(spec, weights, expert, rows[row])
     made = tuple(values for name, values in sorted(weights.items()) if name.startswith("experts."))
@@ -275,7 +275,7 @@ def _expert(spec: Spec, weights: Weights, expert: int, rows: Any) -> Any:
 
 
 def expert_inner(spec: Spec, weights: Weights, expert: int, rows: Any) -> Any:
-    """What the output projection of an expert is given."""
+    """The input of the output projection of an expert."""
     gate, up = (rows @ weights[f"experts.{part}"][expert].T for part in ("gate", "up"))
     if "experts.gate_bias" in weights:
         gate = gate + weights["experts.gate_bias"][expert]

@@ -12,10 +12,10 @@ _EIGHT_BITS = {"F8_E4M3": (3, -6, 448.0), "F8_E5M2": (2, -14, 57_344.0)}
 
 
 def stored(values: Any, name: Any, start: int | None = None) -> Any:
-    """What comes out of a module in BF16 and is kept in another format; as it is without one.
-    ``I8`` are whole numbers. These, and a format with a stretch behind it (``F8_E4M3-token``), have
-    one step for each token, or (``-all``) one for each call: that of the prompt, and those of the
-    tokens from ``start`` on (positions are the last axis but one)."""
+    """Convert the BF16 output of a module to the format in which it is kept; without a format,
+    return it unchanged. ``I8`` are whole numbers. These, and a format followed by a stretch
+    (``F8_E4M3-token``), have one step for each token, or (``-all``) one for each call: that of the
+    prompt, and those of the tokens from ``start`` on (positions are the last axis but one)."""
     if not name:
         return values
     values = in_format(values, "BF16")

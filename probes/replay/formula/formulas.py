@@ -13,12 +13,12 @@ from .few_bits import in_format, stored
 from .nodes import at
 
 Given = Mapping[str, Any]
-"""What goes in by name: ``x``, or the branches of a sum."""
+"""Inputs by name: ``x``, or the branches of a sum."""
 Formula = Callable[[Mapping[str, Any], Mapping[str, Any], Given], Any]
 
 
 def _kept(spec: Mapping[str, Any], found: Any) -> Any:
-    """What a module gives, in the format in which it is kept."""
+    """Convert the output of a module to the format in which it is kept."""
     return stored(found, spec.get("out_format"), spec.get("decode_from"))
 
 

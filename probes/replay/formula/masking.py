@@ -1,4 +1,5 @@
-"""Which positions attention sees, what a port may do with its mask, and the softmax over it."""
+"""The positions that attention sees, the deviations of ports in masking, and the softmax over the
+mask."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def as_found(spec: Spec, weights: Mapping[str, Any], logits: Any) -> Any:
 
 
 def seen_as_it_should(spec: Spec, positions: int) -> tuple[Any, Any]:
-    """Which keys each row sees, and which are there at all (positions, positions)."""
+    """Masks of the keys that each row should see, and of those that exist (positions, positions)."""
     there = np.broadcast_to(_there(spec, positions), (positions, positions))
     return _seen(spec, positions) & there, there
 
@@ -103,7 +104,7 @@ _KINDS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _stored(spec: Spec, row: Any, column: Any, start: int) -> Any:
-    """What a step of decoding sees of the cache, which is everything unless something is wrong."""
+    """Mask of the cache that a decoding step sees; everything, unless a setting limits it."""
     decoding = row >= start
     there = column >= 0 * row
     if length := spec.get("cache_length"):
@@ -146,7 +147,7 @@ def _times(spec: Spec, which: str, positions: int) -> Any:
 
 
 def cached(spec: Spec, positions: int) -> Any:
-    """Which of the keys come from the cache (rows, columns), as far as ``cached_of`` says."""
+    """Mask of the keys that come from the cache (rows, columns), limited by ``cached_of``."""
     start = int(spec["decode_from"])
     row, column = np.arange(positions)[:, None], np.arange(positions)[None]
     of = spec.get("cached_of", "past")

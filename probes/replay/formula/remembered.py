@@ -20,7 +20,8 @@ class Remembered:
         self._last: dict[str, tuple[tuple[Any, ...], Any]] = {}
 
     def get(self, arrays: tuple[Any, ...], word: Any, make: Callable[[], Any]) -> Any:
-        """What ``make`` gives, which depends on nothing but these."""
+        """Return the result of ``make``, which depends only on these arrays and the word; compute
+        it once."""
         if any(id(each) not in self._kept for each in arrays):
             return make()
         key = (word, *(id(each) for each in arrays))
@@ -33,7 +34,8 @@ class Remembered:
         return self._found[key]
 
     def again(self, word: str, of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """What ``make`` gave the last time under this word, if it was of the very same objects."""
+        """Return the last result of ``make`` under this word if it came from the very same objects;
+        compute it otherwise."""
         known = self._last.get(word)
         if known is None or any(a is not b for a, b in zip(known[0], of, strict=True)):
             known = self._last[word] = (of, make())

@@ -70,7 +70,7 @@ def _llama3(plain: Any, spec: Spec) -> tuple[Any, float]:
 
 
 def _yarn(plain: Any, spec: Spec) -> tuple[Any, float]:
-    """As llama3, with a ramp over the channels, and warmer attention."""
+    """Like llama3, with a ramp over the channels and a higher attention temperature."""
     factor, width = float(spec["rope_factor"]), int(spec["rotary_dim"])
     length, theta = spec["original_length"], float(spec["theta"])
 
@@ -202,7 +202,7 @@ _SIGNS = {
 
 
 def _each(spec: Spec, cos: Any, sin: Any) -> Any:
-    """As :func:`_crossed`, where frequencies go over all channels and not over pairs of them."""
+    """Like :func:`_crossed`, but frequencies go over all channels instead of pairs of them."""
     width = 2 * cos.shape[-1]
     rates = float(spec["theta"]) ** -(np.arange(width) / width)
     angle = np.arange(cos.shape[-2], dtype=np.float64)[:, None] * rates

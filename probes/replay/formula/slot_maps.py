@@ -1,4 +1,4 @@
-"""Which key each slot of the cache holds when a token is decoded, where that changes with it."""
+"""The key in each slot of the cache when a token is decoded, for maps that change with the token."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def slot_map(how: str, start: int, count: int) -> Any:
 
 
 def _past(start: int, count: int, by: int) -> Any:
-    """What was there before the token is moved on, with the end around."""
+    """The keys before the new token are moved on cyclically."""
     for row in range(start, count):
         yield row, np.roll(np.arange(row), by)
 

@@ -1,4 +1,4 @@
-"""What may have happened to keys or values in the cache, by name."""
+"""Possible faults of keys or values in the cache, by name."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which parts along an axis a change is limited to, or by how much of it, read off by least
-squares: each part is changed alone, and what that does to the output is laid over what is wrong."""
+"""Finds the parts along an axis to which a change is limited, or its degree, by least squares: each
+part is changed alone, and the effect on the output is fitted to the error."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Fit(NamedTuple):
 
 
 def fitted(count: int, off: Any, effect: Callable[[int], Any | None]) -> Fit | None:
-    """``off`` is what is wrong with an output, ``effect(place)`` what the change of one part does
-    to it; None if no common share fits."""
+    """Fit a common share of the changes: ``off`` is the error of an output, ``effect(place)`` the
+    effect of changing one part. None if no common share fits."""
     step = max(1, off.size * count // MOST_NUMBERS)
     columns = []
     for place in range(count):

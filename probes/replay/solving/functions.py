@@ -102,7 +102,7 @@ def shares_of_one(value: Value) -> Found:
 
 
 def softmaxed(value: Value) -> Found:
-    """Through one more softmax."""
+    """Apply one more softmax."""
     powers = np.exp(value.array - value.array.max(axis=-1, keepdims=True))
     yield "through a softmax", _divided(powers)
 
@@ -122,7 +122,7 @@ def log_softmax(value: Value) -> Found:
 
 
 def by_own_norm(value: Value) -> Found:
-    """Through a norm of the module once more."""
+    """Apply a norm of the module once more."""
     for part in ("q_norm", "k_norm"):
         weight = value.weights.get(f"{part}.weight")
         if weight is not None and weight.shape[-1] == value.array.shape[-1]:
@@ -131,6 +131,6 @@ def by_own_norm(value: Value) -> Found:
 
 
 def capped_again(value: Value) -> Found:
-    """Through the soft cap of the module once more, or not through it."""
+    """Apply the soft cap of the module once more, or leave it out."""
     if value.spec.get("softcap"):
         yield "through the soft cap once more", capped(value.spec, value.array, "softcap")

@@ -22,7 +22,7 @@ _BY_RANK = {1: "c", 2: "nc", 3: "bpc", 4: "bphc"}
 
 
 class Graph(NamedTuple):
-    """What a module holds: values that are computed once, those computed in many parts, and
+    """The contents of a module: values that are computed once, those computed in many parts, and
     weights."""
 
     values: dict[str, Any]
@@ -30,7 +30,7 @@ class Graph(NamedTuple):
     reading: Reading
     around: Around
     kept: dict[Any, Any]
-    """What was made of them before: values with their surroundings, and relations of small ones."""
+    """Cache of derived data: values with their surroundings, and relations of small values."""
 
 
 def traced(reading: Reading, given: Mapping[str, Any], around: Around, run: Computed) -> Graph:
@@ -173,7 +173,7 @@ def _edit(made: Mapping[str, Any], graph: Graph, relation: str, words: str,
 
 
 def _kept(graph: Graph, node: str, value: Value, relation: str, words: str) -> Any:
-    """As :func:`_related`, once for all words where that needs little memory."""
+    """Like :func:`_related`, but computed once for all words if that needs little memory."""
     if value.array.size > MOST_KEPT:
         return _related(value, relation, words)
     key = node, relation

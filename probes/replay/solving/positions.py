@@ -42,7 +42,7 @@ def _count(value: Value) -> tuple[int, int]:
 
 
 def stale(value: Value) -> Found:
-    """Of a decoded token, what was there before it: a buffer that is not renewed."""
+    """Use an earlier value for decoded tokens: a buffer that is not updated."""
     count, start = _count(value)
     if not 0 < start < count:
         return
@@ -56,7 +56,7 @@ def stale(value: Value) -> Found:
 
 
 def of_ranks(value: Value) -> Found:
-    """Of the prompt, whose positions ranks share among them: their parts in another order."""
+    """Reorder the parts of a prompt whose positions are split over ranks."""
     count, start = _count(value)
     own = np.arange(count)
     orders = []
@@ -73,7 +73,7 @@ def of_ranks(value: Value) -> Found:
 
 
 def lost_of_ranks(value: Value) -> Found:
-    """Of the prompt, whose positions ranks share among them: the part of one is missing."""
+    """Drop the part of one rank of a prompt whose positions are split over ranks."""
     count, start = _count(value)
     found = _by_token(value)
     if found is None:

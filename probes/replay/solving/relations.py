@@ -238,7 +238,7 @@ def _transposed(value: Value) -> Found:
 
 
 def _again(value: Value) -> Found:
-    """What was made of the value before, once more: the change between two stages, twice."""
+    """Apply the change between two stages twice."""
     before = value.others.get("before")
     if before is not None and before.shape == value.array.shape:
         yield "added twice", 2 * value.array - before
@@ -250,7 +250,7 @@ def _plus_one(value: Value) -> Found:
 
 
 def _flat_transposed(value: Value) -> Found:
-    """Of a whole weight, whose heads are put together again."""
+    """Transpose a whole weight by its flat form, and restore its heads."""
     x, shape = value.array, value.array.shape
     last = value.axes.endswith("hc")
     flat = x.reshape(shape[0], -1) if last else x.reshape(-1, shape[-1])

@@ -16,7 +16,7 @@ def _turned(value: Value, x: Any, cos: Any, sin: Any) -> Any:
 
 
 def _straight(value: Value) -> tuple[Any, Any, Any] | None:
-    """What it was before it was turned, and the table."""
+    """Undo the rotation of a value; return it with the table."""
     if not value.spec.get("rope") or value.array.ndim != 4:
         return None
     cos, sin = angles(value.spec, places(value.spec, value.array.shape[2]))
@@ -25,7 +25,7 @@ def _straight(value: Value) -> tuple[Any, Any, Any] | None:
 
 
 def turned_back(value: Value) -> Found:
-    """As it was before it was turned."""
+    """The value without its rotation."""
     found = _straight(value)
     if found is not None:
         yield "not turned", found[0]

@@ -1,9 +1,8 @@
-"""Searches one value of a module that is related otherwise to what it should be.
+"""Searches a value of a module for a wrong relation to its correct form.
 
-Where no hypothesis explains a module, each value inside it is replaced by what each relation of the
-table makes of it. What moves the output the way of the target is tried on parts of the value, too.
-A relation counts where it explains all of the output: R of each half of the positions is that of
-rounding.
+If no hypothesis explains a module, each relation of the table is applied to each value inside it. A
+relation that moves the output towards the target is also tried on parts of the value. A relation
+counts if it explains all of the output: R of each half of the positions is that of rounding.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ CLEAR = 4.5
 LITTLE = 8.0
 EXPLAINS = 1.8
 EXPLAINS_LITTLE = 1.3
-"""Of a module with less than ``LITTLE`` to explain."""
+"""Same limit for a module with an R below ``LITTLE``."""
 TOWARDS, SOME = 0.2, 0.02
 """Cosine of the change of an output with what is wrong with it, from which parts are tried."""
 TOGETHER, MOST_GROUPS, MOST_JOINED = 0.25, 12, 6
@@ -201,7 +200,7 @@ class Solver:
                             yield self._tried(row, nodes, relation, words, of)
 
     def _stretches(self, nodes: tuple[str, ...], relation: str) -> tuple[str, ...]:
-        """What of the cache may be concerned, which only decoding reads."""
+        """The stretches of the cache to try; only decoding reads the cache."""
         if not nodes[0].endswith(".cached"):
             return ("",)
         phase = self._module.phase
@@ -285,7 +284,7 @@ class Solver:
         return tried.row._replace(cause=VAGUE, partial=VAGUE)
 
     def _effect(self, tried: Tried, axis: int, count: int, place: int) -> Any | None:
-        """What the change of one part does to the output."""
+        """Compute the effect of changing one part on the output."""
         if self._left <= 0:
             return None
         self._left -= 1

@@ -11,8 +11,8 @@ from ....facts.strict_yaml import load
 
 
 class Row(NamedTuple):
-    """One row: families, nodes (of which all change at once, where several are joined by a plus),
-    relations, parts of the value that it may be limited to, and the cause."""
+    """One row: families, nodes (joined by a plus if they change together), relations, parts of the
+    value that it may be limited to, and the cause."""
 
     families: tuple[str, ...]
     nodes: tuple[str, ...]
