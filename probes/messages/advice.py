@@ -1,4 +1,4 @@
-"""What a message itself tells its reader to do."""
+"""Advice that a message itself gives its reader."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TELLS = re.compile(
     r"(?:install|set|use|upgrade|update|run|call|pass|specify|add|remove|disable|enable|reinstall))\b",
     re.IGNORECASE,
 )
-# What helps those who maintain the software more than those who have the error.
+# Advice for those who maintain the software rather than those who have the error.
 _ELSEWHERE = re.compile(
     r"\b(?:(?:open|file|create|submit|raise) (?:an? )?(?:new )?(?:\w+ )?(?:issue|ticket|bug|report)"
     r"|report (?:this|it|the|an?)\b|contact"

@@ -26,7 +26,8 @@ _PASSED_ON = re.compile(r"assert|check\Z|require")
 
 
 class Checks:
-    """The checks that messages tell of; ``standing`` is where the last traceback stands still."""
+    """Collects the checks that messages report; ``standing`` is the failing line of the last
+    traceback."""
 
     def __init__(self, origins: Origins, standing: FailingLine | None) -> None:
         self._standing = standing

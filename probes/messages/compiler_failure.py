@@ -1,5 +1,5 @@
-"""Where the Neuron compiler failed: pass, operation, reason and line of the model, as its log has
-them on lines of their own."""
+"""The place at which the Neuron compiler failed: pass, operation, reason and line of the model,
+which its log has on lines of their own."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _STAGES = tuple(
 _FRAME = re.compile(
     r"File \"neuronx?cc/starfish/(?:[\w.-]{1,60}/){0,12}([A-Z]\w{1,60})\.py\", line \d"
 )
-# What drives the passes, and stands in each traceback.
+# Classes that drive the passes and are in each traceback.
 _DRIVERS = frozenset({
     "CommandDriver", "DotTransform", "Frontend", "HLOToTensorizer", "Job", "Logging", "Pipeline",
     "SingleInputJob", "TraceKernel", "WalrusDriver",
@@ -59,8 +59,8 @@ _SOURCE = re.compile(r"\bsource_file=\"([^\"]{1,300})\".{0,80}?\bsource_line=(\d
 
 
 class CompilerFailure(NamedTuple):
-    """What the log says of a failure within the compiler ("" for what it does not say), and the
-    line on which the first of it stands."""
+    """The details in the log of a failure within the compiler ("" if missing), and the first line
+    that has one of them."""
 
     number: int
     stage: str
@@ -70,8 +70,8 @@ class CompilerFailure(NamedTuple):
 
 
 def compiler_failure(lines: Sequence[str]) -> CompilerFailure | None:
-    """The failure that ``lines`` tell of; None if they name neither pass nor operation nor reason,
-    or give a code that tells what to change."""
+    """Find the failure that ``lines`` report. None if they name neither pass nor operation nor
+    reason, or give an error code that itself says what to change."""
     if not any(word in line for line in lines for word in _SPEAKS):
         return None
     if any("NCC_E" in line and _EXPLAINED.search(line) for line in lines):

@@ -17,7 +17,7 @@ _TEXT = re.compile(r'\A\s{0,40}"(?:message|evalue|error|msg|detail)":\s{0,9}' + 
 
 
 def cut_off(lines: Sequence[Line]) -> Iterator[Message]:
-    """What ``lines``, the beginning of an object, give as the message of an error."""
+    """Yield the error message in ``lines``, the beginning of a JSON object that was cut off."""
     text, number, name = "", 0, ""
     for at, each in enumerate(lines):
         line = each.text.rstrip()

@@ -50,7 +50,7 @@ _OF_TYPE = re.compile(
     r"\w{0,40}\("
 )
 _ON_FROM = frozenset({"at most 0", "at most 1", "less than 1", "less than 2"})
-"""Bounds of a number that only says whether something is on."""
+"""Bounds of a number that only show whether something is on."""
 _LEFT = re.compile(r"(?:\A|[._(])(?:num_)?(?:free|available|remaining|unused|idle)(?:_|\b)")
 """Names of what is handed out until nothing is left."""
 _GIVEN_TO = re.compile(r"\A(?:kwargs|(?:\w+\.)*\w*(?:config|cfg|args|kwargs))\Z")
@@ -71,8 +71,8 @@ _WANTED = {"<": "at least", ">": "at most", "<=": "more than", ">=": "less than"
 class FailedCheck(NamedTuple):
     """``condition`` held; ``kind`` of it: multiple, range, count, fixed, excluded, choice, agree,
     rank, shape, dtype, type, missing, given, off, on, file, state, already, not-among, used-up,
-    hardware, unable; ``subject`` is what it looks at, ``limit`` what it is compared with ("" where
-    there is none)."""
+    hardware, unable; ``subject`` is the value that it checks, ``limit`` the value that it is
+    compared with ("" if there is none)."""
 
     condition: str
     kind: str
@@ -97,7 +97,7 @@ def of_condition(text: str) -> FailedCheck | None:
 
 
 def _test_of(code: str) -> ast.expr | None:
-    """What one assertion tests; None for other code."""
+    """The test of a single assertion; None for other code."""
     if len(code) > _MAX_CONDITION:
         return None
     try:
@@ -161,8 +161,8 @@ def _of_name(text: str, held: bool) -> _Found | None:
 
 
 def _of_several(test: ast.BoolOp, held: bool) -> _Found | None:
-    """Of tests that all held the last one that is not a mere switch decides: those before it say
-    when it is made. Of tests of which one held, nothing is known but what they have in common."""
+    """If all tests held, return the kind of the last one that is not a mere switch, because the
+    earlier ones only guard it. If just one of them held, return only their common parts."""
     found = [_kind(each, held) for each in test.values]
     if isinstance(test.op, ast.And) is held:
         telling = [each for each in found if each and not _is_switch(each)]

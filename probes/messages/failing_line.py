@@ -1,5 +1,5 @@
-"""Where the last traceback of a text stands still: its innermost call, the code there, the calls
-that led to it, and whether the line that names the error was left out."""
+"""The place of the last traceback in a text: its innermost call, the code there, the calls that led
+to it, and whether the line that names the error is missing."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
 class FailingLine(NamedTuple):
-    """``place`` is the file, from the package on where it is an installed one; ``calls`` are all
-    frames, outermost first; ``cut`` where no line behind the frames names an error; ``lines`` are
-    those of which the code is shown: path, number and code, outermost first."""
+    """``place`` is the file, for an installed package from the package's folder on; ``calls`` are
+    all frames, outermost first; ``cut`` is true if no line after the frames names an error;
+    ``lines`` are those whose code is shown: path, number and code, outermost first."""
 
     number: int
     place: str
@@ -48,7 +48,7 @@ class _Reader:
         self.start("")
 
     def start(self, exception: str) -> None:
-        """A traceback begins: what stood before it is of another one."""
+        """Begin a traceback, and forget the one before."""
         self.exception = exception or self.exception
         self.calls: list[str] = []
         self.number = self.line = 0

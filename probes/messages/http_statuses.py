@@ -28,7 +28,7 @@ _OF_CLASS = {
     "PermissionDeniedError": 403, "NotFoundError": 404, "ConflictError": 409,
     "UnprocessableEntityError": 422, "RateLimitError": 429,
 }  # fmt: skip
-"""What the classes of generated API clients stand for, whoever's they are."""
+"""HTTP statuses of the exception classes of generated API clients, whichever package has them."""
 _OF_CLIENTS = {*_OF_CLASS, "APIStatusError", "InternalServerError"}
 _PATH = "/api/v1/"
 _PATH_END = re.compile(r"[^\s\"'?#,;)\]}>]*")
@@ -66,10 +66,10 @@ def find_responses(text: str) -> list[Response]:
 
 
 def response_of_class(exception: str, module: str, text: str) -> list[Response]:
-    """The answer that an exception tells of by its class, or by a status that is all its text.
+    """The HTTP answer named by the class of an exception, or by a status that is its whole text.
 
-    A number alone counts behind a class of a package or of an API client, never behind one of
-    Python: it may be a key. A class without any number counts where its package is named.
+    A number alone counts after a class of a package or of an API client, never after a class of
+    Python, where it may be a key. A class without a number counts if its package is named.
     """
     known = _OF_CLASS.get(exception)
     alone = _ALONE.fullmatch(text.strip())
@@ -101,7 +101,8 @@ def _text_of_path(rest: str) -> str:
 
 
 def _body(text: str, end: int) -> str:
-    """What follows ``Error code: 400 - ``: a whole literal if it is one, else the line."""
+    """The body after ``Error code: 400 - ``: a whole literal if it is one, else the rest of the
+    line."""
     if not text.startswith(" - ", end):
         return ""
     rest = text[end + 3 : end + 3 + 4 * _MAX_BODY].partition("\n")[0]

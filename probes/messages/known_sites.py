@@ -20,7 +20,7 @@ OWNERS = frozenset({
     "neuronx_distributed", "nxd_inference", "nki", "torch_neuronx", "vllm_neuron", "optimum_neuron",
     "neuron_driver", "torch", "torch_xla",
 })  # fmt: skip
-"""Whose messages the file may hold: known without reading it."""
+"""Owners of the messages in the file; kept here so that the file need not be read."""
 FILE = Path(__file__).with_name("known_sites.txt")
 PLACES = 24
 """Bits of the number of a record beside a run in the index."""
@@ -32,10 +32,10 @@ Call = tuple[str, str]
 
 
 class KnownSite(NamedTuple):
-    """Where a message is given: ``place`` is the function and its module, ``guard`` the test that
-    held ("" where several places give it, or none is known), ``set_by`` the methods that set what
-    it looks at, ``made`` how that function makes its variables; ``packages`` are all that give it;
-    ``goes_on`` where nothing ends the call then."""
+    """A place that gives a message. ``place`` is the function and its module, ``guard`` the test
+    that held ("" if unknown, or if several places give the message), ``set_by`` the methods that
+    set the tested values, ``made`` how that function makes its variables; ``packages`` are all that
+    give the message; ``goes_on`` is true if the call continues afterwards."""
 
     owner: str
     place: str
@@ -47,7 +47,7 @@ class KnownSite(NamedTuple):
 
     @property
     def evidence(self) -> str:
-        """What tells of the owner."""
+        """The evidence that a package owns the message."""
         shared = "" if len(self.packages) == 1 else f", as {' and '.join(self.packages[1:])}"
         place = f", in {self.place}" if self.place else ""
         return f"{self.packages[0]} has this message{shared}{place}"
@@ -67,14 +67,14 @@ class KnownSites:
 
     @property
     def owners(self) -> frozenset[str]:
-        """Whose messages are in it."""
+        """The packages whose messages the index holds."""
         return frozenset(self._head["owners"].values())
 
     def find(self, text: str, exception: str = "", calls: Sequence[Call] = ()) -> KnownSite | None:
-        """The place of a message; None for one that is not known, or of which several packages
-        that do not belong together have the words. ``calls`` are module and function of those that
-        lead to it, innermost first: of several places that have its words they tell which, and one
-        whose words are everybody's is known by the innermost."""
+        """The place of a message; None if it is unknown, or if several unrelated packages have the
+        same words. ``calls`` are module and function of the calls that led to it, innermost first.
+        They decide between several places with the same words, and the innermost call identifies a
+        place whose words are common."""
         told = numbers_of(text)
         best: list[list[Any]] = []
         most = 0
@@ -152,7 +152,7 @@ class KnownSites:
 
 
 def _one(values: Iterable[str]) -> str:
-    """What all of them are, or ""."""
+    """The value that all of them share, or ""."""
     each = set(values)
     return each.pop() if len(each) == 1 else ""
 
@@ -175,6 +175,6 @@ def known_sites() -> KnownSites:
 
 
 def _plain(line: bytes) -> Any:
-    import json  # only for a message that nobody owns
+    import json  # needed only for a message without a known owner
 
     return json.loads(line)

@@ -20,9 +20,9 @@ class Message:
     """One message of the text.
 
     ``rank`` orders by weight, 0 first; ``keep`` is False for a line that only carries HTTP answers
-    or events; messages of one ``group`` tell of the same happening. ``count`` says for how many
-    like it this one stands, ``longest_s`` is the longest duration that those name. ``frames``,
-    outermost first, are those of a traceback; ``file`` and ``line`` the innermost of them.
+    or events; messages of one ``group`` report the same event. ``count`` is the number of equal
+    messages that were merged, ``longest_s`` the longest duration that they name. ``frames`` are
+    those of a traceback, outermost first; ``file`` and ``line`` are those of the innermost one.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Message:
     longest_s: float = 0.0
 
     def identity(self) -> tuple[str, ...]:
-        """What makes two messages the same, the text first; not where they stand."""
+        """The values that two equal messages share, the text first; their positions may differ."""
         return (self.text, self.exception, self.module, self.chain, self.logger, self.level,
                 self.source)  # fmt: skip
 

@@ -80,7 +80,7 @@ class Origins:
         return self._known[key]
 
     def of_response(self, message: Message, response: Response) -> str:
-        """The owner of an HTTP answer that a message tells of; "" where nothing tells."""
+        """The owner of an HTTP answer that a message reports; "" if unknown."""
         found = self.of(message)
         if found and not self.passes_on(found.owner):
             return found.owner
@@ -96,9 +96,10 @@ class Origins:
         return found
 
     def within(self, found: Attribution, about: Collection[str]) -> Attribution | None:
-        """An owner as sure as it is in a text ``about`` the software of others: what they say comes
-        out of a frame of the framework or script that calls them, too; and names and addresses in
-        it, such as those of a container or an index, tell of nobody."""
+        """Limit the certainty of an owner in a text ``about`` other software. The other software's
+        messages also come out of frames of the framework or script that calls it, so the owner is
+        no longer sure. Names and addresses, such as those of a container or an index, are not
+        evidence: None."""
         if not about or any(owner == found.owner for _, owner in self._surroundings):
             return found
         if found.evidence.startswith((_NAME, _HOST)):
@@ -114,11 +115,11 @@ class Origins:
         return owner in self._generic
 
     def passes_on(self, owner: str) -> bool:
-        """Whether it is a library that others call, or speaks for others."""
+        """Whether an owner is a library that others call, or relays their messages."""
         return owner in self._generic or owner in self._relays
 
     def family(self, owner: str) -> str:
-        """What unites owners that speak for each other."""
+        """The common name of owners that give each other's messages."""
         return self._family.get(owner, owner)
 
     def _of(self, message: Message) -> Attribution | None:
@@ -134,8 +135,8 @@ class Origins:
         return known or traced or raised
 
     def _stays(self, traced: Attribution) -> bool:
-        """Whether an owner is not asked about again: each but one that is generic, or that only a
-        name or the wording tells of, and that has no others who speak for it."""
+        """Whether to keep an owner. A generic owner is looked up again. So is an owner that only a
+        name or the wording supports, if its family has other members."""
         weak = traced.evidence.startswith((_WORDS, _NAME))
         return traced.owner not in self._generic and (
             not weak or self._family[traced.owner] != traced.owner
@@ -287,8 +288,8 @@ class Origins:
 
 
 def owner_values(found: Attribution | None, site: KnownSite | None = None) -> dict[str, str]:
-    """The attributes of an ``error_message`` that say whose it is, and where it is given; none
-    where nobody knows."""
+    """The attributes of an ``error_message`` that name its owner and the place that gives it; none
+    if the owner is unknown."""
     if found is None:
         return {}
     sure = "certain" if found.sure else "likely"
@@ -306,7 +307,7 @@ def _by_words(message: Message) -> Attribution | None:
 
 
 def site_of(message: Message, found: Attribution | None) -> KnownSite | None:
-    """Where the public sources of the Neuron stack give a message of theirs."""
+    """The place in the public sources of the Neuron stack that gives one of their messages."""
     if found is None or found.owner not in OWNERS:
         return None
     calls = [(_module_of(each.file), each.function) for each in reversed(message.frames)]
@@ -346,7 +347,7 @@ def _dotted(path: str) -> str:
 
 
 def _left(path: str) -> str:
-    """What is left of a path of which whoever asks has left out the beginning: ``.../a/b.py``."""
+    """The rest of a path whose beginning the user replaced by dots: ``.../a/b.py``."""
     for dots in ("/.../", "/…/"):
         _, found, inside = f"/{path}".rpartition(dots)
         if found:

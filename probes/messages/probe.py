@@ -37,13 +37,13 @@ def read_messages(
     text: str, vocabulary: Vocabulary, *, name: str = "pasted", limit: int = MAX_CHARACTERS,
     progress: Progress = UNWATCHED,
 ) -> Outcome:  # fmt: skip
-    """The ``error_message``, ``http_response`` and ``log_event`` facts in ``text``, and whose
-    software (``text_subject``) its command lines, versions and frames show that it is about.
+    """The ``error_message``, ``http_response`` and ``log_event`` facts in ``text``, and the
+    software that it is about (``text_subject``), by its command lines, versions and frames.
 
-    ``name`` stands before the line number in provenance (``pasted:12``). Messages come with the
-    error that ended the program first, then causes, then log lines by level; equal ones are merged
-    with their ``count``. Text in which nothing looks like an error is one message as a whole, so
-    that error tables can try it; a log in which nothing does gives no facts.
+    ``name`` precedes the line number in provenance (``pasted:12``). Messages come with the error
+    that ended the program first, then causes, then log lines by level; equal ones are merged with
+    their ``count``. Text in which nothing looks like an error is one message as a whole, so that
+    error tables can try it; a log without any error gives no facts.
 
     Problems: MM410 nothing to read, MM411 text was left out, MM412 messages were left out,
     MM413 no text, MM407 interrupted.
@@ -92,7 +92,7 @@ def read_messages(
 
 
 def _standing(lines: Sequence[Line]) -> FailingLine | None:
-    """Where the last traceback stands still, by the number of the line in the input."""
+    """The failing line of the last traceback, with its line number in the input."""
     found = failing_line([line.text for line in lines[:MAX_SURROUNDING_LINES]])
     return found._replace(number=lines[found.number - 1].number) if found else None
 
@@ -185,7 +185,7 @@ def _merge(messages: Iterable[Message]) -> list[tuple[Message, int]]:
 def _add_responses(
     collector: Collector, messages: Sequence[Message], origins: Origins, place: Place
 ) -> None:
-    """HTTP answers by status, operation and owner. A chain of exceptions tells of an answer
+    """Add HTTP answers by status, operation and owner; a chain of exceptions reports an answer
     once."""
     told: dict[tuple[int, int, str], tuple[Message, str, str]] = {}
     for message in messages:

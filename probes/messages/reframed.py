@@ -26,9 +26,9 @@ Boundary = Callable[[str], bool]
 
 
 def reframed(lines: Sequence[Line], is_boundary: Boundary) -> list[Line]:
-    """The lines, those of frames in the form that Python gives them.
+    """Return the lines, with frames in the form that Python gives them.
 
-    ``is_boundary`` tells lines that begin a message. What is in form stays as it is.
+    ``is_boundary`` recognises lines that begin a message. Lines in the right form are unchanged.
     """
     lines = _unheaded(_dedented(lines))
     found: list[Line] = []
@@ -120,8 +120,8 @@ def _is_error(text: str) -> bool:
 
 
 def _dedented(lines: Sequence[Line]) -> Sequence[Line]:
-    """Tracebacks of notebooks, which begin at the left border, brought back there: without blanks,
-    or whatever else stands before each of their lines."""
+    """Move tracebacks of notebooks back to the left border: remove blanks or another prefix before
+    each of their lines."""
     if not any(HEADER in line.text for line in lines):
         return lines
     found: list[Line] = []
@@ -140,8 +140,8 @@ def _dedented(lines: Sequence[Line]) -> Sequence[Line]:
 
 
 def _unheaded(lines: Sequence[Line]) -> Sequence[Line]:
-    """Frames without the head of the log line that stands before each, where the line that a
-    traceback begins with is left out; up to the exception, if there is one."""
+    """Remove the head of a log line before each frame, up to the exception if there is one; for
+    tracebacks whose first line is missing."""
     found: list[Line] = []
     prefix = known = ""
     stop = seen = 0
@@ -170,7 +170,7 @@ def _run(lines: Sequence[Line], start: int, prefix: str) -> tuple[int, bool]:
 
 
 def _prefix_of(header: str, below: str) -> str:
-    """What stands before the name in the header of a notebook's traceback and on the next line."""
+    """The common prefix of the header of a notebook's traceback and the next line."""
     head = header[: header.index(HEADER)]
     start = len(head.rstrip().rstrip(_OF_NAMES))
     if not head.endswith("  ") or not NOTEBOOK_HEADER.match(header[start:]):

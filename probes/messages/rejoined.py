@@ -27,10 +27,10 @@ Boundary = Callable[[str], bool]
 
 
 def rejoined(lines: Sequence[Line], is_boundary: Boundary) -> list[Line]:
-    """The lines, those that were one before they were wrapped as one again.
+    """Return the lines, with wrapped ones joined again.
 
-    ``is_boundary`` tells lines that begin something. Lines are joined only where all lines around
-    keep within one width, and a line is so long that what follows did not fit.
+    ``is_boundary`` recognises lines that begin something. Lines are joined only if all lines around
+    keep within one width, and a line is so long that the next word did not fit.
     """
     found: list[Line] = []
     for block in _blocks(lines):

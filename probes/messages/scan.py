@@ -42,7 +42,7 @@ _PROMPTS = ("$ ", ">>> ", "# ")
 # `[XTP002] text`, `[F139] text`
 _CODE = re.compile(r"\[(?:F|(?:NCC_)?[A-Z]{3,4})\d{3}\] \S")
 _COMPILERS = ("neuronx-cc", "neuron-cc", "neuronxcc", "NeuronX Compiler", "Neuron Compiler")
-# What tells of the end of another process, whose own error says more.
+# Exceptions that report the end of another process, whose own error says more.
 _ECHOES = frozenset({
     "CalledProcessError", "ChildFailedError", "ProcessRaisedException", "ProcessExitedException",
     "RayTaskError", "SystemExit",
@@ -62,7 +62,7 @@ def scan(lines: Sequence[Line]) -> list[Message]:
 
 
 def tidied(lines: Sequence[Line]) -> list[Line]:
-    """The lines as a program printed them, as far as that can be told."""
+    """Restore the lines as a program printed them, as far as possible."""
     bare = uncarried(lines)
     # "E" alone may be what pytest puts before a line; where nothing is behind it, it is the text.
     bare = bare if any(line.text.strip() for line in bare) else list(lines)
@@ -70,8 +70,8 @@ def tidied(lines: Sequence[Line]) -> list[Line]:
 
 
 def scan_until(lines: Sequence[Line], step: Step) -> Scanned:
-    """The messages of lines that are :func:`tidied`, until ``step``, which is told of every line,
-    asks to end."""
+    """Scan lines that are :func:`tidied` for messages, until ``step``, which is called for every
+    line, asks to end."""
     scanner = _Scanner(lines, codes=_by_compiler(lines))
     found = _without_notices(typed(list(scanner.messages(step))))
     if scanner.unread:
@@ -85,7 +85,7 @@ def scan_until(lines: Sequence[Line], step: Step) -> Scanned:
 
 
 def _without_notices(found: list[Message]) -> list[Message]:
-    """The messages, without what only speaks of an exception that is among them."""
+    """Drop messages that only announce an exception that is among them."""
     if not any(each.exception and each.keep for each in found):
         return found
     return [replace(each, keep=each.keep and not (not each.exception and is_notice(each.text)))
@@ -99,7 +99,7 @@ def scan_first(lines: Sequence[Line]) -> tuple[list[Message], int]:
 
 
 class _Scanner:
-    """Walks over the lines once; ``has_form`` tells whether any of them had a known form."""
+    """Walks over the lines once; ``has_form`` is true if any of them had a known form."""
 
     def __init__(self, lines: Sequence[Line], *, codes: bool = False) -> None:
         self._lines = lines
@@ -282,7 +282,7 @@ def _named(text: str) -> ExceptionLine | None:
 
 
 def _head(text: str) -> LogHead | None:
-    """The head of a log line, which may stand behind the stamp of what ran the program."""
+    """The head of a log line; the stamp of the program that ran it may precede the head."""
     bare = without_stamp(text)
     if bare == text:
         return log_head(text)

@@ -1,4 +1,4 @@
-"""What a line says: whether it is worth keeping, and which exception it tells of."""
+"""Decides whether a line is worth keeping, and finds the exception that it reports."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _REQUESTS = ("HTTP Request:", "HTTP Response:", "Sending HTTP Request:")
 
 
 def logged(message: Message) -> Iterator[Message]:
-    """A log line and the exception that it tells of. Quiet levels are kept if they say something
-    of interest; lines that report an HTTP request are not messages."""
+    """Yield a log line and the exception that it reports. Quiet levels are kept if they report an
+    event; lines that report an HTTP request are not messages."""
     text = message.text
     if not text:
         return
@@ -55,7 +55,7 @@ def with_told(message: Message) -> Iterator[Message]:
     if named is None:
         yield message
         return
-    # What stands around a quotation in a text of a person is talk.
+    # Text around a quotation in a message of a person is talk.
     keep = message.keep and not (named.quoted and message.source == "pasted")
     yield replace(message, module=message.module or named.module, keep=keep)
     yield _of(message, named)

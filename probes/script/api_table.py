@@ -16,7 +16,7 @@ from .training.handed import stays_as_built
 from .training.service import may_be_another
 
 _LIST_KINDS = frozenset({"list", "tuple"})
-# What is defined in the project itself is not an API of the SDK.
+# Definitions of the project itself are not an API of the SDK.
 _OWN = frozenset({"object", "class", "module", "function", "method"})
 # Names that other packages have, too; the row says by other means whose they are.
 _ANYONE = frozenset({
@@ -44,8 +44,8 @@ def patterns_of_api() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def keywords_of_rows() -> dict[str, frozenset[str]]:
-    """What each pattern that speaks of a name which does not exist says of it: the keywords that it
-    is about, or nothing if it is about the whole place."""
+    """Map each pattern about a missing name to the keywords that it is about; to an empty set if it
+    is about the whole place."""
     found: dict[str, frozenset[str]] = {}
     for row in table():
         if row.get("instead"):
@@ -91,14 +91,15 @@ def _trains(script: Script) -> bool:
 
 
 def _assumed(script: Script, row: Row, node: ast.AST) -> str:
-    """What is taken for granted: the service alone says which inputs of an example it takes."""
+    """The assumption behind a finding: only the service knows which inputs of an example it
+    accepts."""
     if not _is_used(script, row, node):
         return _UNUSED
     return OF_TINKER if "key" in row and may_be_another(script) else ""
 
 
 def _is_used(script: Script, row: Row, node: ast.AST) -> bool:
-    """Whether the inputs of an example are seen to be trained on as they stand here."""
+    """Whether the inputs of an example are trained on exactly as they are built here."""
     if "number_value" in row:  # refused as soon as it is built
         return _trains(script)
     return "key" not in row or (_trains(script) and stays_as_built(script, node))
@@ -136,7 +137,7 @@ def _nowhere(pattern: str, words: frozenset[str]) -> bool:
 def _seen(
     row: Row, script: Script, texts: Sequence[tuple[str, ast.AST]], inputs: Sequence[ast.AST]
 ) -> Iterable[ast.AST]:
-    """Where a row fits, in the order of the text."""
+    """The places that match a row, in the order of the text."""
     if "call" in row:
         return (c for c in script.calls_of(row["call"]) if _call_fits(row, c, script))
     if "attribute" in row:
@@ -163,7 +164,7 @@ def _call_fits(row: Row, call: ast.Call, script: Script) -> bool:
     if receiver.kind in _OWN or target.kind in _OWN or not _of_sdk(target, call):
         return False
     if "on" in row and receiver.assumed:
-        return False  # arguments that do not fit speak against what its name suggests
+        return False  # arguments that do not fit contradict the kind that its name suggests
     kind = receiver.op if receiver.kind == "client-future" else receiver.kind
     if "on" in row and kind not in row["on"]:
         return False
@@ -226,7 +227,7 @@ def _attribute_fits(row: Row, node: ast.Attribute, script: Script) -> bool:
     if node.attr not in row["attribute"] or (value.kind == "coroutine" and not value.op):
         return False
     if value.assumed and "unknown" not in row["of"]:
-        return False  # a name that the SDK's value lacks speaks against what was assumed
+        return False  # a name that the SDK's value lacks contradicts the assumption
     if is_asked_for(script, node):
         return False
     return any(_is(value, node.value, what) for what in row["of"])

@@ -26,9 +26,9 @@ class Ignored(NamedTuple):
 
 
 def ignored(source: Source) -> tuple[list[Ignored], list[Problem]]:
-    """What the comments of a source accept. A comment at the end of a line stands for this line,
-    one of its own for the next line of code. One that cannot be understood, or gives no reason, is
-    a problem (MM469)."""
+    """Read the comments that accept findings. A comment at the end of a line applies to this line,
+    a comment on a line of its own to the next line of code. A comment that is malformed or gives no
+    reason is a problem (MM469)."""
     found: list[Ignored] = []
     problems: list[Problem] = []
     if not any(_MARK in line for line in source.lines):

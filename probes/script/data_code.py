@@ -80,8 +80,8 @@ def _is_cut_down(script: Script, call: ast.Call) -> bool:
 
 
 def _is_asked(script: Script, call: ast.Call) -> bool:
-    """Whether ids are the prompt of another sampling: its tokens are trained on then, and the ids
-    are no more than what stands before them."""
+    """Whether ids become the prompt of another sampling: then its tokens are trained on, and the
+    ids only precede them."""
     assigned = next((a for a in script.above(call) if isinstance(a, ast.Assign)), None)
     function = script.function_of(call)
     names = {last_name(t) for t in assigned.targets} if assigned is not None else set()
@@ -190,7 +190,8 @@ def _is_cut(node: ast.AST) -> bool:
 
 
 def _is_scored(script: Script, node: ast.AST) -> bool:
-    """Whether code asks for the log-probabilities of a text: it teaches nobody where to end."""
+    """Whether code requests the log-probabilities of a text; then it does not train where to
+    end."""
     function = script.function_of(node)
     if function is None:
         return False

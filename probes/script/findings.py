@@ -31,10 +31,10 @@ _AS_TINKER = re.compile(r"(?:install|patch|replace|mock|fake)\w{0,20}_tinker(?:_
 
 class Finding(NamedTuple):
     """A pattern at a place; ``node`` is None if the pattern was looked for and is not there.
-    ``decided_by`` is an expression whose value makes the pattern, ``assumed`` what else it takes
-    for granted, ``other`` the place at the other end of what is wrong, ``given`` what stands at the
-    place and ``against`` what it does not fit. Of those with the same ``number``, the first place
-    counts."""
+    ``decided_by`` is an expression whose value makes the pattern, ``assumed`` a further assumption,
+    ``other`` the second place that is involved, ``given`` the code at the place and ``against`` the
+    value that it contradicts. Among findings with the same ``number``, only the first place counts.
+    """
 
     pattern: str
     node: ast.AST | None
@@ -51,7 +51,7 @@ def at_first(pattern: str, nodes: Iterable[ast.AST]) -> Iterator[Finding]:
     return (Finding(pattern, node) for node in islice(nodes, 1))
 
 
-# What is a part of the SDK, where the code proves it.
+# Kinds of values that are part of the SDK, if the code proves it.
 _OF_SDK = frozenset({
     "training", "sampling", "service", "rest", "client-future", "future", "coroutine", "result",
     "result-field", "capabilities", "sequence",
@@ -148,7 +148,7 @@ class Script(Nodes):
         return self.all(ast.Call)
 
     def kept(self, find: Callable[[Script], Iterable[_Found]]) -> tuple[_Found, ...]:
-        """What a search finds in it, looked for once."""
+        """The results of a search in the program, computed once."""
         if find not in self._kept:
             self._kept[find] = tuple(find(self))
         return cast("tuple[_Found, ...]", self._kept[find])
@@ -247,7 +247,8 @@ def is_rehearsed(script: Script, finding: Finding) -> bool:
 
 
 def assumption(script: Script, finding: Finding) -> str:
-    """What the code at a finding does not prove; an empty text where it proves all."""
+    """The assumption behind a finding that the code does not prove; empty if the code proves
+    everything."""
     machine, node = script.machine, finding.node
     stated = finding.assumed or machine.value(finding.decided_by).assumed
     if stated or node is None:

@@ -1,5 +1,6 @@
-"""Code that is no use of the SDK as it stands: what runs where Tinker is not installed, in an arm
-that a test of the value leads to, in one of two ways that are tried, or is wrong on purpose."""
+"""Recognises code that is not a real use of the SDK: it runs only without Tinker installed, in a
+branch that a test of the value leads to, as one of two alternatives that are tried, or is wrong on
+purpose."""
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ _REPLACED = "that nothing else takes the place of the SDK"
 
 
 def is_harmless(script: Script, finding: Finding, of_api: bool) -> bool:
-    """Whether a finding is none where it stands; ``of_api`` says that it is about a call of the
-    SDK, or about what one gave."""
+    """Whether a finding is harmless at its place; ``of_api`` means that it is about a call of the
+    SDK or about its result."""
     node = finding.node
     if node is None:
         return False
@@ -40,7 +41,7 @@ def is_harmless(script: Script, finding: Finding, of_api: bool) -> bool:
 
 
 def is_apart(script: Script, node: ast.AST) -> bool:
-    """Whether what stands at a place is not what the program does with Tinker."""
+    """Whether code at a place is apart from the program's real work with Tinker."""
     return (
         never_runs(script, node)
         or _is_without_sdk(script, node)
@@ -55,7 +56,7 @@ def is_apart(script: Script, node: ast.AST) -> bool:
 
 
 class Doubts:
-    """What findings about calls of the SDK take for granted: that it is not replaced."""
+    """The common assumption of findings about calls of the SDK: that the SDK is not replaced."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -66,7 +67,7 @@ class Doubts:
         self._modules = {script.module_of(node).key for node in named}
 
     def of(self, node: ast.AST | None) -> str:
-        """What is taken for granted at a place; an empty text where nothing is."""
+        """The assumption at a place; empty if there is none."""
         if self._patched:
             return _REPLACED
         beside = self._modules and node is not None

@@ -46,9 +46,9 @@ _NAMES = {
 }  # fmt: skip
 
 
-# What a rank of 0 means where it reaches no call of Tinker.
+# The meaning of a rank of 0 that reaches no call of Tinker.
 _NO_ADAPTER = ("lora_rank", 0)
-# What is a fault with Tinker's service, and right with a trainer on this machine.
+# Settings that are a fault with Tinker's service, and right with a trainer on this machine.
 _OF_SERVICE = (_NO_ADAPTER, ("submit_ahead", 0))
 _KNOWN = frozenset(_NAMES.values())
 
@@ -93,8 +93,8 @@ def _loss_node(script: Script) -> ast.AST:
 
 
 def _given(script: Script, defaults: list[Setting]) -> Iterator[Setting]:
-    """What is given to calls of Tinker. A default that reaches one counts: it is what the program
-    does unless it is told otherwise."""
+    """The settings that are given to calls of Tinker. A default that reaches a call counts: the
+    program uses it unless the user overrides it."""
     for call in script.calls():
         name = last_name(call.func).removesuffix("_async")
         table = _CALLS.get(name)
@@ -130,7 +130,8 @@ def _of_keywords(
 
 
 def _of_one_step(script: Script, keywords: list[ast.keyword]) -> str:
-    """What a setting that makes steps wait for each other assumes: that there are several."""
+    """The assumption of a setting that makes steps wait for each other: that there are several
+    steps."""
     limits = [script.machine.value(k.value) for k in keywords if k.arg == "max_steps"]
     unset = all(v.kind == "const" and v.const is None for v in limits)
     many = all(type(v.const) is int and v.const > 1 for v in limits)
@@ -138,8 +139,8 @@ def _of_one_step(script: Script, keywords: list[ast.keyword]) -> str:
 
 
 def _checked(script: Script, given: ast.expr) -> str:
-    """What a value assumes that the program looks at first: where it does not like it, it refuses
-    it or takes another one."""
+    """The assumption of a value that the program checks first: if the check fails, the program
+    refuses or replaces it."""
     name = last_name(given)
     tests: list[ast.If | ast.Assert] = [*script.all(ast.If), *script.all(ast.Assert)]
     for node in tests if name and constant(given) is None else ():
@@ -157,7 +158,7 @@ def _refuses(node: ast.AST) -> bool:
 
 
 def _not_reached(script: Script, setting: Setting) -> str:
-    """What a learning rate that stands under a name assumes: that it is the one of Tinker."""
+    """The assumption of a learning rate under a name: that it is given to Tinker."""
     if setting.name != "learning_rate" or getattr(setting.node, "default_of", "") in _rates(script):
         return ""
     return "that this learning rate is given to Tinker"

@@ -79,8 +79,8 @@ def _traces(events: list[Event]) -> Iterator[tuple[list[Event], bool]]:
 
 
 def _early_waits(trace: list[Event], aside: set[ast.AST]) -> Iterator[Early]:
-    """Waits for forward_backward at which its optim_step (or the next batch) is not submitted. What
-    stands ``aside`` of the steps has no such step."""
+    """Waits for forward_backward that come before its optim_step (or the next batch) is submitted.
+    Code ``aside`` of the steps has no such step."""
     flying: dict[int, Event] = {}
     for index, event in enumerate(trace):
         if event.what == "submit":
@@ -112,8 +112,8 @@ def _waiting(script: Script, early: Early) -> Finding | None:
 
 
 def _assumption(script: Script, early: Early) -> str:
-    """What makes a wait cost nothing: it is seldom done, or for the sake of its time, or at
-    another service."""
+    """The reason that may make a wait free of cost: it happens seldom, serves to measure time, or
+    concerns another service."""
     around = set(script.above(early.sent.node))
     ifs = (a for a in script.above(early.wait.node) if isinstance(a, ast.If) and a not in around)
     safe = [_is_safeguard(each.test) for each in ifs]

@@ -202,7 +202,7 @@ def _batch_encoding(script: Script) -> Iterator[Finding]:
 
 
 def _wrong_handler(script: Script) -> Iterator[Finding]:
-    """``except AuthenticationError`` that speaks of a missing permission."""
+    """Find ``except AuthenticationError`` handlers that mention a missing permission."""
     for node in script.all(ast.ExceptHandler):
         if last_name(node.type) != "AuthenticationError":
             continue

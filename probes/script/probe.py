@@ -55,10 +55,10 @@ def gather_script(
     ``merge``.
 
     Files are read as the programs that they make up: with the modules of their project that they
-    import, wherever those lie. ``text`` stands for the content of one file where it is at hand;
-    its path then is only a name. A pattern is reported with ``present: false`` only where the
-    whole program was read and the pattern can be decided. What a finding takes for granted, such
-    as the type of an argument, stands in ``assumes``.
+    import, wherever those lie. ``text`` replaces the content of one file if it is at hand; its path
+    is then only a name. A pattern is reported with ``present: false`` only where the whole program
+    was read and the pattern can be decided. Assumptions of a finding, such as the type of an
+    argument, are in ``assumes``.
 
     Problems: MM440 nothing to read, MM466 a part is not valid Python, MM442 lines left out,
     MM467 the program is too large to follow, MM468 nothing of Tinker in it,

@@ -1,4 +1,4 @@
-"""Which functions of a project reach certain calls, directly or through others."""
+"""Finds the functions of a project that reach certain calls, directly or through others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .findings import Script
 _SEVERAL = frozenset({"gather", "as_completed", "wait", "create_task", "ensure_future",
                       "start_soon"})  # fmt: skip
 _ALONE = frozenset({"run", "run_until_complete", "wait_for"})
-# What the cookbook has many of at a time: environments, and what makes or plays them.
+# Things that the cookbook has many of at a time: environments, and the code that makes or plays
+# them.
 _MANY = re.compile(r"(?:Env|Builder|Completer|Policy|Rollout\w{0,20})\Z")
 _ROUTES = frozenset({"get", "post", "put", "patch", "delete", "route", "websocket"})
 

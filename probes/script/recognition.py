@@ -10,7 +10,8 @@ from ...facts.regular_files import read_regular
 
 HEAD = 65_536
 WHOLE = 1_000_000
-"""Of a program whose head does not tell; functions import what they need, wherever they stand."""
+"""Size limit for a program whose head does not decide; functions may import anywhere in the file.
+"""
 MAX_LOOKED_AT = 30
 
 _IMPORT = re.compile(

@@ -60,8 +60,8 @@ class Required(NamedTuple):
 
 
 def required_versions(sources: Iterable[Source]) -> list[Required]:
-    """What is known of each of :data:`PACKAGES`, for the program made of ``sources``, the one that
-    is run first."""
+    """The requirement for each of :data:`PACKAGES` in the program made of ``sources``, the entry
+    point first."""
     sources = list(sources)
     stated = [*_inline(sources), *_around(Path(sources[0].name))]
     found: dict[str, Required] = {}
@@ -72,8 +72,8 @@ def required_versions(sources: Iterable[Source]) -> list[Required]:
 
 
 def _contradicts(exact: Required, bound: Required) -> bool:
-    """Whether a version is none that another statement allows: a lock that is out of date says
-    nothing of what is installed."""
+    """Whether another statement excludes a locked version: an outdated lock file says nothing about
+    the installed version."""
     from packaging.version import InvalidVersion, Version
 
     locked = Path(exact.place).name.partition(":")[0] in _LOCKS
@@ -132,7 +132,8 @@ def _locked(path: Path) -> tuple[Required, ...]:
 
 @lru_cache(maxsize=16)
 def _listed(path: Path, *state: int) -> tuple[Required, ...]:
-    """What a lock file says: large ones take long, and each program of a project asks."""
+    """The requirements of a lock file; cached, because large files take long and each program of a
+    project needs them."""
     listed, lines = read_listing(path).packages, _lines(path)
     found: list[Required] = []
     for name in PACKAGES:
@@ -251,7 +252,7 @@ def _inline(sources: Iterable[Source]) -> Iterator[Required]:
 
 
 def _requirement(text: str, place: str) -> Required | None:
-    """What one requirement states about a package of ours."""
+    """Read one requirement; None unless it is about one of the packages of interest."""
     if len(text) > 300 or not text[:1].isalpha():
         return None
     from packaging.requirements import InvalidRequirement, Requirement

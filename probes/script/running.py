@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from ...reading.python.nodes import FUNCTIONS, Nodes, constant, last_name
 
 _REFUSALS = frozenset({"TypeError", "AttributeError", "ValidationError"})
-"""What the SDK raises on a call that does not fit; other errors have other causes as well."""
+"""Exceptions of the SDK for a call that does not fit; other errors have other causes as well."""
 _EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
 _MOST_TRIED = 3
 """Statements of a ``try`` that is about one call; one around a whole loop expects nothing."""
@@ -33,7 +33,8 @@ def never_runs(script: Nodes, node: ast.AST) -> bool:
 
 
 def _around(script: Nodes, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """What contains a place, innermost first, each with its part in which the place is."""
+    """Yield each node that contains a place, innermost first, with its part that holds the
+    place."""
     below = getattr(node, "of", node)
     for above in script.above(below):
         yield above, below

@@ -47,8 +47,9 @@ def suggestion(script: Script, source: Source, finding: Finding) -> str:
 
 
 def _is_valid(source: Source, whole: ast.Module | None, edit: Edit) -> bool:
-    """Whether the file is still Python with an edit: brackets around an argument, for one, are no
-    part of its range. Of a file that was parsed as a whole, the statements around say it."""
+    """Whether the file is still valid Python after an edit: brackets around an argument, for
+    example, are not part of its range. If the file was parsed as a whole, only the statements
+    around are checked."""
     lines, span = list(source.lines), edit.span
     head = lines[span.line - 1][: span.column - 1]
     tail = lines[span.end_line - 1][span.end_column - 1 :]
@@ -205,7 +206,7 @@ _EDITS: dict[str, Callable[[Script, Source, ast.AST, Any], Edit | None]] = {
 
 
 def _arguments(call: ast.Call) -> list[ast.expr | ast.keyword]:
-    """What a call is given, in the order of the text."""
+    """The arguments of a call, in the order of the text."""
     given: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
     return sorted(given, key=lambda each: (each.lineno, each.col_offset))
 
@@ -227,5 +228,5 @@ def _behind(span: Span) -> Span:
 
 
 def _is_plain(source: Source, span: Span) -> bool:
-    """Whether no comment stands in a range that is to go."""
+    """Whether a range to be removed holds no comment."""
     return not any("#" in line for line in source.lines[span.line - 1 : span.end_line])

@@ -1,4 +1,4 @@
-"""What a script trains for, from its losses and the loop of the cookbook that it runs."""
+"""Determines the workload of a script, by its losses and the loop of the cookbook that it runs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Workload(NamedTuple):
 
 
 def workload_of(script: Script) -> Workload | None:
-    """The workload, where the code proves one: all of its losses are known, and nothing speaks of
-    a purpose that has settings of its own."""
+    """The workload, if the code proves one: all of its losses are known, and no word points to a
+    purpose with settings of its own."""
     if any(_OTHER.search(word.lower()) for word in script.words):
         return None
     return _of_losses(script) or _of_cookbook(script)

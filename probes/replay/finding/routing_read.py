@@ -101,7 +101,8 @@ def _same_experts(routing: Routing) -> Any:
 
 
 def _top_k(routing: Routing) -> str:
-    """Describe a wrong number of best experts; experts that are lost for all tokens do not count."""
+    """Describe a wrong number of best experts; experts that are lost for all tokens do not
+    count."""
     found, right = routing.found != 0, routing.right != 0
     counts, usual = found.sum(axis=1), int(np.median(right.sum(axis=1)))
     number = int(np.median(counts))

@@ -258,7 +258,8 @@ def _some(spec: Spec, order: Any, shares: Any, count: int) -> tuple[Any, Any]:
 def expert_output(
     spec: Spec, weights: Weights, expert: int, rows: Any, row: Any, memory: Remembered | None
 ) -> Any:
-    """Compute the output of an expert for some rows. Usually these rows depend on the router alone."""
+    """Compute the output of an expert for some rows. Usually these rows depend on the router
+    alone."""
     if memory is None or spec.get("edit"):
         return _expert(spec, weights, expert, rows[row])
     made = tuple(values for name, values in sorted(weights.items()) if name.startswith("experts."))

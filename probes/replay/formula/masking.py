@@ -45,7 +45,8 @@ def as_found(spec: Spec, weights: Mapping[str, Any], logits: Any) -> Any:
 
 
 def seen_as_it_should(spec: Spec, positions: int) -> tuple[Any, Any]:
-    """Masks of the keys that each row should see, and of those that exist (positions, positions)."""
+    """Masks of the keys that each row should see, and of those that exist (positions,
+    positions)."""
     there = np.broadcast_to(_there(spec, positions), (positions, positions))
     return _seen(spec, positions) & there, there
 

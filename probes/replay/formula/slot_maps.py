@@ -1,4 +1,5 @@
-"""The key in each slot of the cache when a token is decoded, for maps that change with the token."""
+"""The key in each slot of the cache when a token is decoded, for maps that change with the
+token."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ _PLAIN = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict)
 
 
 class Parameter(NamedTuple):
-    """``kind``: any, positional, keyword, ``*`` or ``**``; ``told`` is what its annotation says."""
+    """``kind``: any, positional, keyword, ``*`` or ``**``; ``told`` is the text of its
+    annotation."""
 
     name: str
     kind: str
@@ -23,8 +24,8 @@ class Parameter(NamedTuple):
 
 
 class Misfit(NamedTuple):
-    """What of a call does not fit: ``what`` is keyword, missing, many or literal; ``name`` is the
-    parameter, ``node`` the argument that is wrong."""
+    """A part of a call that does not fit: ``what`` is keyword, missing, many or literal; ``name``
+    is the parameter, ``node`` the wrong argument."""
 
     what: str
     name: str
@@ -77,8 +78,8 @@ def signatures(known: Known) -> dict[int, str]:
 
 
 def misfits(call: ast.Call, said: str, ignores: bool = False) -> tuple[Misfit, ...] | None:
-    """What does not fit a signature; None if that is not known. A model that ``ignores`` unknown
-    fields takes them without a word."""
+    """The parts of a call that do not fit a signature; None if unknown. A model that ``ignores``
+    unknown fields accepts them silently."""
     known = parameters(said)
     if known is None:
         return None
@@ -128,8 +129,8 @@ def _is_wrong(parameter: Parameter, given: ast.AST) -> bool:
 
 
 def _is_wrong_display(declared: list[str], given: ast.AST) -> bool:
-    """Whether a list stands where one object is meant, or a dict with keys that the object of a
-    strict model does not have."""
+    """Whether a list is given for one object, or a dict has keys that the object of a strict model
+    lacks."""
     if not all(runs("classes", each) for each in declared):
         return False
     if not isinstance(given, ast.Dict):

@@ -1,4 +1,4 @@
-"""The findings: what no release has that the program may use.
+"""Finds names, modules and arguments that no allowed release has.
 
 How certain a miss is:
 
@@ -6,18 +6,18 @@ How certain a miss is:
   above): certain. The same where they name none, but the program misses two or more things of the
   SDK that no release has: then they are invented rather than new. One such thing alone, or several
   arguments of one function, is a lead, since a release after those of the table may have it.
-- of the cookbook all that is missed is a lead: many have a fork or a state of its repository, whose
-  version reads like that of a release.
+- everything that is missing in the cookbook is a lead: many users have a fork or a checkout of its
+  repository, whose version looks like that of a release.
 - some releases have it, but none of those that the requirements allow: certain where they name
-  them. Where they do not, and the newest release lacks it: a lead, which says so.
+  them. Where they do not, and the newest release lacks it: a lead, whose words name that.
 - what is guarded (``except AttributeError``, ``hasattr``, a test of the version), is in a test or
   has a stand-in: nothing. An import with a fallback, or a comment that silences another checker,
   leaves a lead.
 - where a package that was not read is named like one that works with the SDK (a.training.sdk): a
   lead, since it may add to the SDK.
 
-Nothing is said of a package that the project brings along itself or takes from a repository, nor of
-what is open: a class with ``__getattr__``, a base that is not in the table, ``**kwargs``.
+Packages that the project contains or installs from a repository are not judged, nor is anything
+open: a class with ``__getattr__``, a base that is not in the table, ``**kwargs``.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def _misses(
 
 
 def _told(findings: Iterable[Finding]) -> dict[int, frozenset[str]]:
-    """The places that rows of the table of patterns tell of, with the names that they are about."""
+    """The places that rows of the table of patterns already report, with the names that they are
+    about."""
     about = keywords_of_rows()
     told: dict[int, frozenset[str]] = {}
     for finding in findings:
@@ -114,8 +115,8 @@ def _is_told(script: Script, miss: Miss, rows: dict[int, frozenset[str]]) -> boo
 
 
 def _invented(found: Sequence[Miss]) -> bool:
-    """Whether the program uses several things that never were. What is wrong with the arguments of
-    one function counts once: a later release may have renamed one of them."""
+    """Whether the program uses several things that never existed. Wrong arguments of one function
+    count once: a later release may have renamed one of them."""
     never = {
         (miss.owner, miss.name if miss.what in _NAMES else "") for miss in found
         if not miss.good and table.package_of(miss.owner) == "tinker"

@@ -1,4 +1,4 @@
-"""Where a program reckons with another release, or with something in the place of the SDK."""
+"""Recognises code that allows for another release, or for a substitute for the SDK."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def reads_interface(script: Script, node: ast.AST) -> bool:
 
 
 def _asks_class(test: ast.AST, node: ast.AST) -> bool:
-    """Whether a test asks of which class the receiver is."""
+    """Whether a test checks the class of the receiver."""
     receiver = getattr(node, "value", None)
     return isinstance(receiver, ast.expr) and any(
         isinstance(n, ast.Call) and last_name(n.func) == "isinstance" and n.args

@@ -1,4 +1,4 @@
-"""What a program uses and the releases do not have."""
+"""Things that a program uses and the releases lack."""
 
 from __future__ import annotations
 

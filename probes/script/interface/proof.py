@@ -34,7 +34,7 @@ class Proof:
         return any(script.machine.find(module.key, top, 0) is not None for module in script.modules)
 
     def type_of(self, node: ast.AST | None) -> Types:
-        """What an expression is; nothing if that is not proven."""
+        """The types of an expression; none if they are not proven."""
         if node is None or self._depth > MAX_DEPTH:
             return NONE
         if id(node) not in self._known:
@@ -64,7 +64,7 @@ class Proof:
         return NONE
 
     def _some(self, nodes: Iterable[ast.AST]) -> Types:
-        """What one of several expressions is; None is what is not there yet."""
+        """The types of one of several expressions; a None is skipped, because it is set later."""
         return join(self.type_of(each) for each in nodes if not _is_none(each))
 
     def _bound(self, bindings: Iterable[Binding]) -> Types:
@@ -120,8 +120,8 @@ class Proof:
         return frozenset(Known("instance", each.path) for each in types)
 
     def _passed(self, parameter: ast.AST) -> Types:
-        """What a parameter without annotation is: all calls of its function must agree, and nothing
-        else may use the function."""
+        """The types of a parameter without annotation: all calls of its function must agree, and
+        nothing else may use the function."""
         function = self._script.parents.get(id(self._script.parents.get(id(parameter))))
         if not isinstance(function, FUNCTIONS) or function.decorator_list:
             return NONE
@@ -181,7 +181,7 @@ class Proof:
         return join(called(each) for each in self.type_of(node.func))
 
     def _own(self, function: ast.AST) -> Types:
-        """What a function of the program returns."""
+        """The return types of a function of the program."""
         if not isinstance(function, FUNCTIONS) or function.decorator_list:
             return NONE
         inside = [

@@ -1,4 +1,4 @@
-"""Which code binds a name or an attribute of a program."""
+"""Finds the code that binds a name or an attribute of a program."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Bindings:
             self._read(node)
 
     def find(self, node: ast.Name) -> list[Binding]:
-        """What binds the name that is read here: of the innermost scope that binds it."""
+        """The bindings of a name that is read here, from the innermost scope that binds it."""
         for scope in self._around(node):
             key = (id(scope), node.id)
             found = self.names.get(key)
@@ -119,7 +119,7 @@ class Bindings:
             self._target(target, "other", node)
 
     def _everywhere(self, node: ast.AST, name: str) -> None:
-        """What a function binds of the scopes around it binds there."""
+        """Bind a name in the outer scope that a function declares it to belong to."""
         scope = id(self._scope(node))
         for above in self._script.above(node):
             if isinstance(above, SCOPES) and id(above) != scope:
@@ -153,7 +153,7 @@ class Bindings:
 
 
 def class_of(script: Nodes, node: ast.AST) -> ast.ClassDef | None:
-    """The class whose method a node stands in."""
+    """The class whose method contains a node."""
     return next((each for each in script.above(node) if isinstance(each, ast.ClassDef)), None)
 
 
@@ -174,7 +174,7 @@ def is_self(script: Nodes, node: ast.AST) -> ast.ClassDef | None:
 
 
 def in_comprehension(script: Nodes, node: ast.AST) -> bool:
-    """Whether a node stands in a comprehension."""
+    """Whether a node is in a comprehension."""
     return any(isinstance(each, COMPREHENSIONS) for each in script.above(node))
 
 

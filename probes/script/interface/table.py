@@ -17,7 +17,7 @@ _ENUM_NAMES = frozenset({"name", "value", "mro"})
 
 
 class Run(NamedTuple):
-    """What the releases from ``first`` to ``last`` say."""
+    """The same statement of all releases from ``first`` to ``last``."""
 
     said: str
     first: int
@@ -30,8 +30,9 @@ class Run(NamedTuple):
 
 
 class Class(NamedTuple):
-    """``kind``: plain, model, dataclass, chz or enum; ``extra`` is what a model does with unknown
-    fields; ``of`` is what a generic one is made of; ``call`` how it is called."""
+    """``kind``: plain, model, dataclass, chz or enum; ``extra`` is how a model treats unknown
+    fields; ``of`` is the parameter of a generic class; ``call`` is the signature of its
+    constructor."""
 
     kind: str
     extra: str
@@ -52,7 +53,7 @@ def versions(package: str) -> list[str]:
 
 
 def runs(table: str, owner: str, name: str = "") -> tuple[Run, ...]:
-    """What the releases say of a name; nothing if none has it."""
+    """The statements of the releases about a name; none if no release has it."""
     package = package_of(owner)
     return _runs(package, table, owner, name) if package else ()
 

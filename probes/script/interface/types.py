@@ -1,7 +1,7 @@
-"""What an expression certainly is, of the SDK or the cookbook.
+"""Types of expressions that are proven to come from the SDK or the cookbook.
 
-A type is proven where all that binds a name agrees: each assignment in its scope, each attribute
-of that name that any code of the program sets. Nothing is taken from what a name sounds like.
+A type is proven if all bindings of a name agree: each assignment in its scope, each attribute of
+that name that any code of the program sets. Nothing is inferred from the sound of a name.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ PLAIN_FUTURE = "Future"
 
 
 class Known(NamedTuple):
-    """``form``: module, class, function, method (``path`` is its class, ``name`` its own),
-    instance (``name`` is MADE where its class was called), coroutine or list; ``inner`` is what the
-    last two and futures hold."""
+    """``form``: module, class, function, method (``path`` is its class, ``name`` its own), instance
+    (``name`` is MADE if its class was called), coroutine or list; ``inner`` holds the types inside
+    the last two and inside futures."""
 
     form: str
     path: str = ""
@@ -32,7 +32,7 @@ NONE: Types = frozenset()
 
 
 def imported(path: str) -> Types:
-    """What a dotted path of a package stands for."""
+    """The types of a dotted path of a package."""
     if runs("modules", path):
         return frozenset({Known("module", path)})
     owner, _, name = path.rpartition(".")
@@ -80,7 +80,7 @@ def _of_module(module: str, said: str, name: str) -> Types:
 
 
 def said_type(said: str, owner: Known | None = None) -> Types:
-    """What an annotation of the table says."""
+    """The types that an annotation of the table states."""
     return _all(_one(part, owner) for part in said.split("|")) if said else NONE
 
 
@@ -98,7 +98,7 @@ def _one(said: str, owner: Known | None) -> Types:
 
 
 def held(known: Known) -> Types:
-    """What a future holds."""
+    """The types of the result of a future."""
     if known.inner:
         return frozenset(known.inner)
     found = {class_at(run).of for run in runs("classes", known.path)}
@@ -108,7 +108,7 @@ def held(known: Known) -> Types:
 
 
 def called(known: Known) -> Types:
-    """What a call of it gives."""
+    """The types of the result of a call."""
     if known.form == "class":
         return frozenset({Known("instance", known.path, MADE)})
     if known.path == PLAIN_FUTURE:
@@ -131,14 +131,14 @@ def _back(said: str, owner: Known | None) -> Types:
 
 
 def awaited(types: Types) -> Types:
-    """What ``await`` gives."""
+    """The types of the result of ``await``."""
     return _all(frozenset(each.inner) if each.form == "coroutine" else
                 held(each) if each.form == "instance" and each.path != PLAIN_FUTURE else NONE
                 for each in types)  # fmt: skip
 
 
 def element(types: Types) -> Types:
-    """What an element of a list is."""
+    """The types of the elements of a list."""
     return _all(frozenset(e.inner) if e.form == "list" else NONE for e in types)
 
 

@@ -1,4 +1,4 @@
-"""What is told of a miss: what stands there, which releases have it, the nearest name."""
+"""Words about a miss: the code at the place, the releases that have it, the nearest name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VERBS = {
 
 
 def said(miss: Miss) -> str:
-    """What stands in the code."""
+    """The missing thing as it is written in the code."""
     short = miss.owner.removeprefix("tinker_cookbook.").removeprefix("tinker.")
     if miss.what == "module":
         return miss.name

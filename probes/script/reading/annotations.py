@@ -1,4 +1,4 @@
-"""What type annotations say of the values that they stand at."""
+"""Values of names by their type annotations."""
 
 from __future__ import annotations
 

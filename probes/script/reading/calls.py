@@ -1,4 +1,4 @@
-"""What calls do: SDK operations, waiting, containers, asyncio, and functions of the script."""
+"""Effects of calls: SDK operations, waiting, containers, asyncio, and functions of the script."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .values import (
     words,
 )
 
-# What is known to be something else than a client of the SDK.
+# Kinds of values that are known not to be a client of the SDK.
 _NO_CLIENTS = frozenset({
     "object", "import", "module", "class", "function", "method", "const", "text", "list", "tuple",
     "dict", "options", "file", "tokenizer", "renderer", "array", "datum", "model-input",

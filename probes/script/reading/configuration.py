@@ -71,7 +71,7 @@ def _declare(machine: Machine, args: list[Value], named: dict[str, Value]) -> No
 
 
 def _loaded(machine: Machine, given: Value) -> Value:
-    """What a configuration file of the project holds, where the code names it."""
+    """The content of a configuration file of the project that the code names."""
     name = given.const
     if given.kind not in ("file", "text") or not isinstance(name, str):
         return UNKNOWN
@@ -85,7 +85,7 @@ def _loaded(machine: Machine, given: Value) -> Value:
 
 
 def _data(path: Path) -> Any:
-    """The content of a YAML, JSON or TOML file; None if it is none, or too large."""
+    """The content of a YAML, JSON or TOML file; None if it is malformed or too large."""
     from ....facts.regular_files import read_regular
 
     try:

@@ -66,7 +66,7 @@ def make_object(machine: Machine, made: Value, args: list[Value], named: dict[st
 
 
 def _set_fields(machine: Machine, made: Value, args: list[Value], named: dict[str, Value]) -> None:
-    """What an object without ``__init__`` of its own is made with. Objects are not told apart: a
+    """Set the fields of an object without ``__init__`` of its own. Objects are not told apart: a
     field that two of them fill differently is unknown."""
     names = [*fields(machine, made.op)]
     given = dict(zip(names, args, strict=False)) | named

@@ -1,4 +1,4 @@
-"""What expressions stand for: names, attributes, containers, comprehensions."""
+"""Values of expressions: names, attributes, containers, comprehensions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
 
 
 def imported(machine: Machine, module: str, level: int, name: str) -> Value:
-    """What ``from module import name`` gives."""
+    """The value of ``from module import name``."""
     frame = machine.linked(module, level)
     path = f"{module}.{name}" if module else name
     if frame is None:
@@ -133,7 +133,7 @@ def _comprehension(machine: Machine, node: Any) -> Value:
 
 
 def element(machine: Machine, value: Value, last: bool = False) -> Value:
-    """What iterating over a value gives: its first (or last) element."""
+    """The value that iterating over a value yields: its first (or last) element."""
     if value.kind in ("list", "tuple", "dict") and value.parts:
         return one_of(machine, value, value.parts[-1 if last else 0])
     return part_of(machine, "item", value)
@@ -165,7 +165,8 @@ def _bool(machine: Machine, node: Any) -> Value:
 
 
 def _first_true(values: list[Value]) -> Value:
-    """What ``a or b`` is: the first that counts as true; behind one that nobody knows, perhaps."""
+    """The value of ``a or b``: the first true one; only possibly, if an unknown value precedes
+    it."""
     told = [v for v in values if v.const or v.const is None]
     first = next((v for v in told if v.const), values[-1])
     return first if told[:1] == [first] else either(UNKNOWN, first)

@@ -1,5 +1,5 @@
-"""What a test says of a value: in the arm where it is not of the kind that it is asked for, nothing
-that is known of it holds."""
+"""Narrows values by tests: in the branch in which a value is not of the tested kind, everything
+known of it is dropped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WAITING = frozenset({"future", "coroutine"})
 
 
 def denied(test: ast.expr, arm: int, ask: frozenset[str] = _ASK) -> set[str]:
-    """The names of which the test is not true in an arm (0: the first, 1: the other)."""
+    """The names for which the test is false in a branch (0: the first, 1: the other)."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return denied(test.operand, 1 - arm, ask)
     if arm == 0:
@@ -33,7 +33,8 @@ def denied(test: ast.expr, arm: int, ask: frozenset[str] = _ASK) -> set[str]:
 
 
 def without(names: dict[str, Value], test: ast.expr, arm: int) -> dict[str, Value]:
-    """The values of names in an arm. What is found to be of a class is not a future any more."""
+    """The values of names in a branch. A value that a test finds to be of a class is no longer a
+    future."""
     gone = denied(test, arm) & names.keys()
     gone |= {
         name

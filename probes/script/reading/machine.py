@@ -115,8 +115,8 @@ class Machine:
             raise BudgetError
 
     def is_spent(self, function: FunctionNode, given: Iterable[Value]) -> bool:
-        """Whether a function was read often enough: what is far from the SDK and called from
-        everywhere would take all the time. What is given something of the SDK is read again."""
+        """Whether a function was read often enough: a function far from the SDK that is called from
+        everywhere would take all the time. A call with a value of the SDK is always read."""
         readings, steps = self._idle.get(id(function), (0, 0))
         return readings >= MIN_READINGS and steps > MAX_IDLE and all(map(_is_plain, given))
 
@@ -178,7 +178,8 @@ class Machine:
         self.events[start:end] = [e._replace(sure=False) for e in self.events[start:end]]
 
     def events_break(self) -> None:
-        """What follows is read on its own: its order to what came before is not known."""
+        """Mark that the following events are read on their own: their order relative to the earlier
+        ones is unknown."""
         self.events.append(Event("break", "", 0, _NOTHING, "", (), False, False, False, ()))
 
     @contextmanager
@@ -215,7 +216,7 @@ def _is_plain(value: Value) -> bool:
 
 
 def guessed(name: str) -> Value:
-    """What an unassigned name or attribute stands for, by its name."""
+    """Guess the value of an unassigned name or attribute from its name."""
     kind = NAMED.get(name.lstrip("_"))
     return Value(kind, assumed=f"that {name} is {TITLES[kind]}") if kind else UNKNOWN
 

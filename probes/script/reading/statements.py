@@ -277,8 +277,8 @@ def run_function(
 def _parameters(
     machine: Machine, node: FunctionNode, args: list[Value], named: dict[str, Value], alone: bool
 ) -> dict[str, Value]:
-    """The values of the parameters. Nobody is seen to call what is read ``alone``: its defaults
-    may be replaced."""
+    """The values of the parameters. No call of a function that is read ``alone`` was seen, so its
+    defaults may be replaced."""
     parameters = [*node.args.posonlyargs, *node.args.args]
     values: dict[str, Value] = {}
     defaults = _defaults(machine, node)

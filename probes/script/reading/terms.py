@@ -1,7 +1,8 @@
-"""Where values come from: each expression that was read as a term over what it was computed from.
+"""The origin of values: each expression that was read becomes a term over the terms that it was
+computed from.
 
-Equal pure expressions over the same terms are the same object, so identity is equality. What a call
-gives is a new term each time, unless the function is known to be pure.
+Equal pure expressions over the same terms are the same object, so identity is equality. The result
+of a call is a new term each time, unless the function is known to be pure.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ PURE = frozenset({
 })  # fmt: skip
 # The machine hands the first argument of these on, although they change it.
 _REORDER = frozenset({"chain", "from_iterable", "set", "sorted", "reversed", "cast"})
-# What has no state that an argument of a method could change.
+# Kinds of values without a state that an argument of a method could change.
 _STATELESS = frozenset({
     "tokenizer", "renderer", "training", "sampling", "service", "import", "module", "const", "text",
     "client-future", "future",
@@ -147,7 +148,7 @@ def grown(machine: Machine, value: Value, added: Iterable[Value]) -> Term:
 
 
 def augmented(machine: Machine, node: ast.AugAssign, value: Value) -> Value:
-    """What ``target op= value`` binds."""
+    """Bind the result of ``target op= value`` to its target."""
     old = machine.trace.of(node.target)
     if isinstance(node.target, ast.Name):
         known = machine.frame.get(node.target.id).term
@@ -158,7 +159,7 @@ def augmented(machine: Machine, node: ast.AugAssign, value: Value) -> Value:
 
 
 def _counted(machine: Machine, node: ast.AugAssign, value: Value) -> Value:
-    """The number that ``target op= value`` leaves; in a loop nobody counts how often it does so."""
+    """The number after ``target op= value``; unknown in a loop, whose passes are not counted."""
     old = machine.frame.get(node.target.id) if isinstance(node.target, ast.Name) else UNKNOWN
     number = None if machine.frame.looping else folded(node.op, old.const, value.const)
     if number is None:
@@ -167,7 +168,7 @@ def _counted(machine: Machine, node: ast.AugAssign, value: Value) -> Value:
 
 
 def rejoined(machine: Machine, one: Mapping[str, Value], other: Mapping[str, Value]) -> None:
-    """Behind a branch, a name that both arms bound is what the one or the other bound it to."""
+    """Join the terms of a name that both branches bound: it is a choice of the two."""
     frame = machine.frame
     for name in one.keys() & other.keys():
         first, second = one[name].term, other[name].term
@@ -179,7 +180,7 @@ def rejoined(machine: Machine, one: Mapping[str, Value], other: Mapping[str, Val
 
 
 def returned(machine: Machine, values: list[Value], value: Value) -> Value:
-    """What a function gives: one of the values that it returns."""
+    """The result of a function: one of the values that it returns."""
     terms = [v.term for v in values if v.term is not None and not _is_none(v)]
     if not terms:
         return value
@@ -314,7 +315,8 @@ def _call(machine: Machine, node: Any, value: Value) -> Term:
 
 
 def _feed(machine: Machine, receiver: Value, args: tuple[Value, ...]) -> None:
-    """What a method is given may change its owner; what a function is given, each other."""
+    """Record that arguments of a method may change its owner, and arguments of a function each
+    other."""
     things = [v for v in (receiver, *args) if v.term is not None]
     for thing in things:
         if thing.kind not in _STATELESS and thing.term is not None:

@@ -117,7 +117,7 @@ PARAMETERS = {
 TRAINING_STEPS = frozenset({"forward_backward", "forward_backward_custom", "optim_step"})
 BACKWARD = frozenset({"forward_backward", "forward_backward_custom"})
 
-# What a parameter or an unassigned name stands for, by its name. No more than an assumption.
+# Values of parameters or unassigned names, guessed from the name: no more than an assumption.
 NAMED = {
     "training_client": "training", "train_client": "training", "trainer_client": "training",
     "tc": "training", "sampling_client": "sampling", "sample_client": "sampling",
@@ -158,8 +158,8 @@ PLAIN = frozenset({"const", "text", "unknown"})
 def joined(
     before: Mapping[str, Value], one: Mapping[str, Value], other: Mapping[str, Value]
 ) -> dict[str, Value]:
-    """What names stand for behind a branch whose arms leave them so: what an arm set or knows; of
-    two constants one, which then is no more than assumed."""
+    """The values of names after a branch: those that an arm set or knows; of two different
+    constants one is chosen and marked as an assumption."""
     names = {**one, **other}
     for name in one.keys() & other.keys():
         if one[name] is not other[name]:
@@ -189,8 +189,9 @@ def either(one: Value, other: Value, name: str = "it") -> Value:
 
 
 def chosen(value: Value) -> str:
-    """What is assumed of a constant of which the program has another; an empty text else. A default
-    of a parameter is no such: it is what the program does unless it is told otherwise."""
+    """The assumption behind a constant that the program also sets to another value; otherwise
+    empty. The default of a parameter is not such a choice: the program uses it unless the user
+    overrides it."""
     return value.assumed if value.assumed.startswith(_CHOICE) else ""
 
 

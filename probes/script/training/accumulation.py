@@ -97,7 +97,7 @@ def _not_read(script: Script, step: Event) -> Iterator[Finding]:
 
 
 def _set_name(node: ast.AST) -> str:
-    """The name that is given a number above 1, if it speaks of accumulation."""
+    """The name that is given a number above 1, if it mentions accumulation."""
     if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         name = last_name(targets[0])
@@ -108,7 +108,8 @@ def _set_name(node: ast.AST) -> str:
 
 
 def _occurrences(script: Script) -> dict[str, int]:
-    """How often each name that speaks of accumulation stands in a program, in whatever form."""
+    """Count how often each name that mentions accumulation occurs in a program, in whatever
+    form."""
     found: dict[str, int] = {}
     for node in script.nodes:
         for text in _texts(node):

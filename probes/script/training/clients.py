@@ -1,4 +1,4 @@
-"""Which client a call goes to, when it was made, and which weights it holds."""
+"""Finds the client that a call goes to, the time it was made, and the weights it holds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def saved_by(script: Script, made: Called) -> Called | None:
 
 
 def base_model_of(made: Called) -> bool:
-    """Whether a sampling client was made for a model that nobody has trained."""
+    """Whether a sampling client was made for an untrained base model."""
     return "base_model" in made.named and "model_path" not in made.named
 
 

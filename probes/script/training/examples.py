@@ -122,7 +122,7 @@ def _lengths(trace: Trace, datum: Called) -> Iterator[Finding]:
 
 
 def _place(trace: Trace, term: Term) -> ast.AST | None:
-    """Where a sequence is made, rather than cut."""
+    """The node that makes a sequence, rather than cuts it."""
     term = peel(term)
     while term.op == "slice":
         term = peel(term.args[0])

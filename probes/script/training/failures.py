@@ -39,7 +39,7 @@ def find_failures(script: Script) -> Iterator[Finding]:
 
 
 def _assumption(script: Script, handler: ast.ExceptHandler) -> str:
-    """What may make silence right."""
+    """The assumption under which silence is a fault; empty if there is none."""
     if _is_commented(script, handler):
         return "that the failure matters, although a comment speaks of it"
     function = script.function_of(handler)
@@ -73,7 +73,7 @@ def _is_retried(script: Script, node: ast.Try) -> bool:
 
 
 def _is_commented(script: Script, handler: ast.ExceptHandler) -> bool:
-    """Whether a comment in a handler speaks of what it passes over."""
+    """Whether a comment in a handler explains the error that it passes over."""
     lines = script.module_of(handler).source.lines[handler.lineno - 1 : handler.end_lineno]
     said = [comment[1] for line in lines if (comment := _COMMENT.search(line))]
     return any(not _FOR_TOOLS.match(text) for text in said)

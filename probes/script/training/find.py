@@ -20,7 +20,7 @@ _CHECKS = (find_examples, find_losses, find_samplers, find_futures, find_steps, 
            find_failures, find_epochs, find_sequential, find_merging)  # fmt: skip
 
 
-# What another service than Tinker's may ask for in its own way.
+# Faults for which another service than Tinker's may have rules of its own.
 _OF_TINKER = frozenset({
     "loss-inputs-missing", "loss-inputs-of-other-length", "targets-not-shifted",
 })  # fmt: skip

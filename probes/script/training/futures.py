@@ -1,4 +1,4 @@
-"""Futures that nobody waits for, or only when all is over."""
+"""Finds futures whose results are never awaited, or only at the very end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def find_futures(script: Script) -> Iterator[Finding]:
 
 
 def _never(script: Script) -> Iterator[Finding]:
-    """Futures of steps and saves whose result no code asks for. (``futures-dropped`` tells of
+    """Futures of steps and saves whose result no code requests. (``futures-dropped`` reports
     forward_backward.)"""
     events = script.machine.events
     if script.machine.unresolved_waits:

@@ -21,7 +21,7 @@ _NEEDS = {
     "cispo": frozenset({"target_tokens", "logprobs", "advantages"}),
     "dro": frozenset({"target_tokens", "logprobs", "advantages"}),
 }
-# What may happen to a score without its being compared with others.
+# Functions that may be applied to a score without comparing it with others.
 _PLAIN = frozenset({
     "float", "int", "bool", "len", "decode", "parse_response", "strip", "lower", "upper", "split",
     "startswith", "endswith", "replace", "tensor", "array", "asarray", "from_numpy", "from_torch",

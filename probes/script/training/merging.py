@@ -59,7 +59,7 @@ def _products(script: Script) -> Iterator[Product]:
 
 
 def _which(trace: Trace, term: Term) -> str:
-    """Which of the two matrices of an adapter a term is: A, B, or neither for certain."""
+    """Name the matrix of an adapter that a term is: A, B, or "" if unclear."""
     names = " ".join(texts(trace, term))
     a, b = bool(_A.search(names)), bool(_B.search(names))
     return "" if a == b else "A" if a else "B"

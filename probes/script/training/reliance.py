@@ -35,7 +35,7 @@ def relies(script: Script, wait: ast.AST, step: ast.AST, sent: ast.AST) -> bool 
 
 
 def is_timed(script: Script, wait: ast.AST, step: ast.AST) -> bool:
-    """Whether a clock is read between two calls: their times are what is asked for."""
+    """Whether a clock is read between two calls: then the code measures their times."""
     if script.function_of(wait) is not script.function_of(step):
         return False
     calls = (node for node in _between(script, wait, step) if isinstance(node, ast.Call))
@@ -141,7 +141,7 @@ def _holds(node: ast.AST, known: set[str]) -> bool:
 
 
 def _asked(node: ast.AST) -> list[ast.expr]:
-    """What a piece of code decides by."""
+    """The expressions that a piece of code decides by."""
     if isinstance(node, (ast.If, ast.Assert, ast.While, ast.IfExp)):
         return [node.test]
     if isinstance(node, ast.BoolOp):
@@ -182,7 +182,7 @@ def _set_below(script: Script, node: ast.AST) -> set[str]:
 
 
 def _told(script: Script, node: ast.AST, uses: Callable[[ast.AST], bool]) -> set[str]:
-    """The object of the program that a call tells of the result: ``watch.record(loss)``."""
+    """The object of the program that a call passes the result to: ``watch.record(loss)``."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return set()
     owner = dotted(node.func.value)
@@ -192,8 +192,8 @@ def _told(script: Script, node: ast.AST, uses: Callable[[ast.AST], bool]) -> set
 
 
 def _between(script: Script, wait: ast.AST, step: ast.AST) -> Iterator[ast.AST]:
-    """The code of the function from the statement of one call to that of another; through the next
-    pass of the loop around both where the other one stands before it."""
+    """The code of the function from the statement of one call to that of another; if the other call
+    comes first, through the next pass of the loop around both."""
     scope = script.function_of(wait)
     first, last = getattr(wait, "lineno", 0), getattr(step, "lineno", 0)
     if last >= first:

@@ -31,7 +31,7 @@ class Segment(NamedTuple):
 
 
 def subject(call: Term) -> Term:
-    """What a call of one argument is about: its first argument, or its owner."""
+    """The subject of a call with one argument: its first argument, or its owner."""
     name: str = call.const[0]
     keys: list[str] = [*call.const[1:]]
     if name in _OF_OWNER:
@@ -44,7 +44,7 @@ def subject(call: Term) -> Term:
 
 
 def is_call(term: Term, *names: str) -> bool:
-    """Whether a term is what a call of one of these functions or methods gave."""
+    """Whether a term is the result of a call of one of these functions or methods."""
     return term.op == "call" and term.const[0] in names
 
 

@@ -1,4 +1,4 @@
-"""Which service a program talks to."""
+"""Decides whether a program may talk to another service than Tinker's."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _READS = frozenset({"get", "getenv"})
 
 
 def may_be_another(script: Script) -> bool:
-    """Whether a client is given an address of which nothing is known. One that stays unset unless
-    a user sets it, such as ``base_url: str | None = None``, leaves the service that of Tinker."""
+    """Whether a client is given an unknown address. An address that stays unset unless a user sets
+    it, such as ``base_url: str | None = None``, means the service of Tinker."""
     if not script.addresses:
         return False
     made = [call for call in script.calls() if script.machine.value(call).op == ELSEWHERE]

@@ -118,7 +118,7 @@ def _with_optimizer(call: Called) -> bool:
 
 
 def _starts(script: Script, loops: tuple[ast.AST, ...]) -> Iterator[Term]:
-    """Where loops begin that do not begin at the first example."""
+    """The start values of loops that do not begin at the first example."""
     trace = script.machine.trace
     for loop in loops:
         term = trace.of(getattr(loop, "iter", None))
@@ -132,7 +132,7 @@ def _starts(script: Script, loops: tuple[ast.AST, ...]) -> Iterator[Term]:
 
 
 def _root(term: Term) -> Term:
-    """What a value was taken from: the record of ``record["path"]``."""
+    """The value that another was taken from: the record of ``record["path"]``."""
     while term.op in ("index", "attr", "part"):
         term = term.args[0]
     if is_call(term, "get", "int") and term.args[0] is not NOTHING:
