@@ -71,7 +71,7 @@ class ExtensionDeclaration(Strict):
 
 
 class ArgumentDeclaration(Strict):
-    """What a probe reads: the argument of its command, the first one of its function."""
+    """The input of a probe: the argument of its command, and the first one of its function."""
 
     name: str
     takes: Literal["one", "each", "all", "text"] = Field(
@@ -128,7 +128,7 @@ class ProbeDeclaration(Strict):
     placeholder: str = Field("", description="Word in commands for the path of its input.")
     argument: ArgumentDeclaration | None = None
     options: dict[str, OptionDeclaration] = {}
-    needs: list[str] = Field([], description="Options of which at least one must be given.")
+    needs: list[str] = Field([], description="Options, at least one of which must be given.")
     artefacts: dict[str, ArtefactDeclaration] = {}
 
 

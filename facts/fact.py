@@ -15,7 +15,7 @@ Value = str | int | float | bool
 
 
 class Provenance(NamedTuple):
-    """Who said a fact: ``source`` (``probe:environment``, ``answer``, ``file``, ``derived``),
+    """The origin of a fact: ``source`` (``probe:environment``, ``answer``, ``file``, ``derived``),
     ``location`` (``train.py:12``), ``at`` (ISO 8601 time, given by the producer) and ``certainty``
     (``measured``, ``stated`` by a person, or ``inferred`` from other data)."""
 

@@ -119,7 +119,7 @@ def strict_json(text: str, name: str) -> Any:
 
 
 def _refused(error: Exception, text: str, name: str) -> ModelMedicError:
-    """What is wrong with a text that is not read."""
+    """The problem with a text that cannot be read."""
     if isinstance(error, _DuplicateKeyError):
         line, column = _second_place(text, error.args[0])
         message = f"the key {excerpt(error.args[0])} stands twice in one object"
@@ -214,7 +214,7 @@ def _placed(
 
 
 def _starts(text: str, prefix: tuple[str, ...]) -> Iterator[int]:
-    """Where each fact begins in a text that is known to be a facts file."""
+    """The start of each fact in the text of a facts file."""
     scan = reader()
     at = _past(text, 0)
     for wanted in prefix:

@@ -1,5 +1,5 @@
 """JSON by the C half of the standard module alone: its Python half compiles expressions that take a
-tenth of a short run. What that half does not take goes to :mod:`json`, which says what is wrong.
+tenth of a short run. Texts that this half refuses go to :mod:`json`, which reports the error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SPACE = " \t\n\r"
 
 
 class _Context:
-    """What the scanner asks for."""
+    """The attributes that the scanner needs."""
 
     strict = True
     object_hook = None
@@ -54,7 +54,7 @@ _READ = reader()
 
 
 def loads(text: str, pairs: Pairs | None = None, constant: Callable[[str], Any] = float) -> Any:
-    """What :func:`json.loads` gives and raises."""
+    """Like :func:`json.loads`, with the same errors."""
     read = _READ if pairs is None and constant is float else reader(pairs, constant)
     stripped = text.strip(_SPACE)
     try:
@@ -70,7 +70,7 @@ def loads(text: str, pairs: Pairs | None = None, constant: Callable[[str], Any] 
 
 
 def dumps(value: Any) -> str:
-    """What :func:`json.dumps` gives with ``indent=2``."""
+    """Like :func:`json.dumps` with ``indent=2``."""
     parts: list[str] = []
     try:
         if make_scanner is not None:

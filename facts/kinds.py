@@ -26,10 +26,10 @@ _RESERVED = frozenset({"kind", "provenance"})
 class Attribute(NamedTuple):
     """One attribute of a kind.
 
-    ``placeholder`` stands in commands for the one value that facts give; ``type`` is string, text,
-    path, version, integer, number or boolean; ``values`` maps each allowed value to its meaning
-    (empty: any); ``unit`` is a symbol such as ``s``; ``default`` stands where a fact is silent;
-    ``ask`` is the question text, with ``{other_attribute}``; see :func:`asked`.
+    ``placeholder`` is the word in commands that the only known value replaces; ``type`` is string,
+    text, path, version, integer, number or boolean; ``values`` maps each allowed value to its
+    meaning (empty: any); ``unit`` is a symbol such as ``s``; ``default`` is the value if a fact
+    does not state one; ``ask`` is the question text, with ``{other_attribute}``; see :func:`asked`.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Attribute(NamedTuple):
     placeholder: str = ""
 
     def problem(self, value: Any, item: Mapping[str, Any] | None = None) -> tuple[str, str] | None:
-        """What is wrong with ``value`` (message, hint), or None. A value that is a secret by the
+        """The problem with ``value`` (message, hint), or None. A value that is a secret by the
         other attributes of ``item`` is not quoted."""
         wrong = _type_problem(self.type, value)
         if wrong:
@@ -112,11 +112,10 @@ class Probe(NamedTuple):
     it serves (empty: any), and the kinds that it gathers; ``gives`` names attributes and values
     that its code does not spell out.
 
-    ``about`` is the help of the command, ``prompt`` what a person is asked for; an ``alone`` one
-    need not be told what to read; one that ``executes`` runs code that is not ours. In commands,
-    ``placeholder`` stands for what it has read. ``argument``, ``options`` and ``artefacts`` are
-    plain data, see :mod:`.declarations`; of the options that it ``needs`` at least one must be
-    given.
+    ``about`` is the help of the command, ``prompt`` describes its input to a user; an ``alone`` one
+    needs no argument; one that ``executes`` runs code that is not ours. In commands,
+    ``placeholder`` stands for its input. ``argument``, ``options`` and ``artefacts`` are plain
+    data, see :mod:`.declarations`; it ``needs`` at least one of these options.
     """
 
     name: str
@@ -213,7 +212,7 @@ class Vocabulary(NamedTuple):
         return Fact.from_items(item["kind"], values, stated)
 
     def meanings(self, facts: Iterable[Fact]) -> dict[str, str]:
-        """What the listed values of facts stand for, by ``kind.attribute=value``."""
+        """The meanings of the listed values of facts, by ``kind.attribute=value``."""
         found: dict[str, str] = {}
         for fact in facts:
             kind = self.kinds.get(fact.kind)

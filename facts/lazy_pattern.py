@@ -22,6 +22,6 @@ class _Lazy:
 
 
 def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """What :func:`re.compile` gives, for its attributes and methods."""
+    """The compiled pattern, for its attributes and methods."""
     made: Any = _Lazy(pattern, flags)
     return made  # type: ignore[no-any-return]

@@ -22,7 +22,7 @@ class OwnerDeclaration(Strict):
     title: str = Field("", description="What people call it, such as 'the OpenAI client'.")
     next: str = Field("", description="Where to look when it fails, in one or two sentences.")
     source: str = Field("", description="Where that is documented.")
-    family: str = Field("", description="Owners of one family speak for each other.")
+    family: str = Field("", description="Owners of one family share their messages.")
     generic: bool = Field(
         False, description="A library that others call; the failure is that of its caller."
     )

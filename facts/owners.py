@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
 
 class Owner(NamedTuple):
-    """One to whom a message can belong.
-
-    ``title`` names it to people and ``next`` says where to look when it is at fault, by ``source``.
-    Owners of one ``family`` speak for each other. A ``generic`` one is a library that others call:
-    the failure belongs to the caller, where that is known. One that ``relays`` passes on the
-    messages of others in its own name. ``operations`` are those of its API; ``signs`` are texts by
-    the way in which they tell of it (see :class:`.declarations.OwnerDeclaration`).
+    """An owner of messages. ``title`` names it to people and ``next`` says where to look when it is
+    at fault, by ``source``. Owners of one ``family`` share their messages. A ``generic`` one is a
+    library that others call: the failure belongs to the caller, where that is known. One that
+    ``relays`` passes on the messages of others in its own name. ``operations`` are those of its
+    API; ``signs`` are the texts that identify it, by kind of sign (see
+    :class:`.declarations.OwnerDeclaration`).
     """
 
     name: str
@@ -38,7 +37,7 @@ class Owner(NamedTuple):
 
 
 def of_family(owners: Mapping[str, Owner], name: str) -> tuple[str, ...]:
-    """The owners that speak for ``name``, itself first."""
+    """The owners that share the messages of ``name``, itself first."""
     known = owners.get(name)
     if known is None or not known.family:
         return (name,)

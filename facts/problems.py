@@ -73,7 +73,7 @@ def excerpt(text: object, limit: int = 60) -> str:
 
 
 def out_of_time(left_out: str, where: Location | None = None) -> Problem:
-    """What is not known because the time limit was reached (MM319)."""
+    """The problem of parts left out because the time limit was reached (MM319)."""
     hint = "give it more time (--time-limit SECONDS), or less to do"
     return Problem(OUT_OF_TIME, f"the time limit was reached: {left_out}", where, hint)
 

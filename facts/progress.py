@@ -1,7 +1,7 @@
-"""How long work tells how far it is, and learns that it is to end early.
+"""The interface by which long work reports its progress and learns that it should end early.
 
-A probe or reader that may take longer than a second takes ``progress`` as a keyword. What becomes
-of what it tells is up to the caller: a probe never prints.
+A probe or reader that may take longer than a second takes ``progress`` as a keyword. The caller
+decides how to show it: a probe never prints.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class Progress(Protocol):
     def part(
         self, what: str, total: int = 0, unit: str = "", *, ends_early: bool = False
     ) -> AbstractContextManager[Step]:
-        """A part of the work, of ``total`` units (0: nobody knows). With ``ends_early`` the work
-        ends soon after a step has answered False, and says by :func:`interrupted` what it left out;
-        without it, it may be broken off anywhere by ``KeyboardInterrupt``."""
+        """A part of the work, of ``total`` units (0: unknown). With ``ends_early`` the work ends
+        soon after a step has answered False, and reports the rest by :func:`interrupted`; without
+        it, it may be broken off anywhere by ``KeyboardInterrupt``."""
         ...
 
 
 class _Unwatched:
-    """Nobody wants to know."""
+    """Progress that is not shown."""
 
     def part(
         self, what: str, total: int = 0, unit: str = "", *, ends_early: bool = False
@@ -40,7 +40,7 @@ class _Unwatched:
 
 
 def go_on(done: int = 1, /) -> bool:
-    """The step of work that nobody watches."""
+    """The step of work without progress."""
     return True
 
 
@@ -48,6 +48,6 @@ UNWATCHED: Progress = _Unwatched()
 
 
 def interrupted(left_out: str, where: Location | None = None) -> Problem:
-    """What is not known because the user did not want to wait (MM407)."""
+    """The problem of parts left out because the user did not want to wait (MM407)."""
     hint = "run it again and let it end, or name less"
     return Problem(INTERRUPTED, f"interrupted: {left_out}", where, hint)

@@ -42,8 +42,8 @@ else:
 
     class _Constructor:
         """``__new__`` of a named tuple, made when it is first wanted: of eighty classes that a
-        short run declares, it makes a third. What is compiled for one class serves all that have
-        as many fields."""
+        short run declares, it makes a third. The code compiled for one class serves all with the
+        same number of fields."""
 
         def __set_name__(self, owner: type, name: str) -> None:
             self._made = owner

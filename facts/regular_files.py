@@ -1,8 +1,8 @@
 """Opens regular files only: a pipe would wait for a writer, a device has no end.
 
-The check is made on the open file, so that nobody can swap it in between. Files in a folder that
-belongs to this user alone, such as a cache, are opened only if nobody else may have written them,
-and written in one step.
+The check is made on the open file, so that it cannot be swapped in between. Files in a private
+folder of this user, such as a cache, are opened only if other users cannot write them, and are
+written in one step.
 """
 
 from __future__ import annotations

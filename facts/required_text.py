@@ -32,8 +32,8 @@ def required_text(pattern: str) -> str:
 
 
 def required_texts(pattern: str) -> tuple[str, ...]:
-    """Texts as those of :func:`required_text`, of which each such text contains at least one; none
-    if there are none. It finds more, since it looks into alternatives."""
+    """Texts like those of :func:`required_text`, at least one of which each matching text contains;
+    none if there are none. It finds more, since it looks into alternatives."""
     return _any_of(_parsed(pattern))
 
 

@@ -78,7 +78,7 @@ def _trap(kind: str, value: Any) -> str:
 
 
 def _moved(document: Document, path: Path) -> str:
-    """A hint for a test of an attribute that stands beside the kind of the fact."""
+    """A hint for a test of an attribute that is written next to the kind of the fact."""
     inside: Any = document.data
     for part in path[:-1]:
         inside = inside[part]
@@ -88,7 +88,7 @@ def _moved(document: Document, path: Path) -> str:
 
 
 def _meaning(model: type[BaseModel], name: str) -> str:
-    """What a field says, where all fields of that name say the same."""
+    """The description of a field, if all fields of that name have the same."""
     schema = model.model_json_schema()
     parts = (schema, *schema.get("$defs", {}).values())
     fields = [part["properties"][name] for part in parts if name in part.get("properties", {})]

@@ -32,7 +32,7 @@ _NOT_TEXT = {"", *"+-.~0123456789nNtTfF"}  # first characters of scalars that ma
 
 Path = tuple[str | int, ...]
 Places = int | list[Any]
-"""Where a value begins, as ``line << 20 | column``; for a mapping or sequence a list of its own
+"""The start of a value, as ``line << 20 | column``; for a mapping or sequence a list of its own
 place and the places of its values, in order."""
 
 _COLUMNS = (1 << 20) - 1

@@ -1,6 +1,6 @@
 """Facts out of JSON text, checked against the vocabulary while msgspec reads them.
 
-What it refuses is not plainly in order: :meth:`.Vocabulary.problems` says what is wrong.
+For facts that it refuses, :meth:`.Vocabulary.problems` finds the problems.
 """
 
 from __future__ import annotations

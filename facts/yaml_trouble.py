@@ -14,7 +14,7 @@ _CLOSING = (yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken)
 
 
 class Trouble(NamedTuple):
-    """What is wrong, where (lines and columns count from 1; 0: not known), and what to do."""
+    """A problem, its place (lines and columns count from 1; 0: not known), and the remedy."""
 
     message: str
     line: int
@@ -23,7 +23,7 @@ class Trouble(NamedTuple):
 
 
 def trouble_of(error: yaml.MarkedYAMLError, text: str) -> Trouble:
-    """What an error of the reader means. ``text`` is what was read."""
+    """Explain an error of the reader. ``text`` is its input."""
     mark = error.problem_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
     reason = " ".join(filter(None, (error.context, error.problem)))
@@ -49,12 +49,12 @@ def _hint(error: yaml.MarkedYAMLError, reason: str, found: str) -> str:
     if context is not None and "flow" in reason:
         return f"close the bracket that opens at {context.line + 1}:{context.column + 1}"
     if "block" in reason:
-        return "indent this line like its neighbours: it stands at no level that is open here"
+        return "indent this line like its neighbours: its level is not open here"
     return "look at the indentation, the quotes and the brackets up to here"
 
 
 def _open_quote(error: yaml.MarkedYAMLError, text: str, line: int) -> Any:
-    """Where a quoted text begins that swallows following lines up to the error; None if no such
+    """The start of a quoted text that includes following lines up to the error; None if no such
     text is to blame."""
     if error.context and "quoted scalar" in error.context and error.context_mark:
         unclosed = "end of stream" in str(error.problem)
@@ -72,8 +72,8 @@ def _open_quote(error: yaml.MarkedYAMLError, text: str, line: int) -> Any:
 
 
 def _tokens(text: str) -> Iterator[Any]:
-    """What the scanner sees, up to where brackets are nested so deep that it would take long: for
-    each token it looks at all that are open."""
+    """The tokens of the scanner, up to the point where brackets are nested so deep that it would
+    take long: for each token it looks at all open ones."""
     depth = 0
     for token in yaml.scan(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)

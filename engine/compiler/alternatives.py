@@ -11,10 +11,9 @@ Path = tuple[str | int, ...]
 
 
 class Alternative(NamedTuple):
-    """Conditions that hold together; ``places`` says where each literal stands in its entry.
-
-    ``assumed`` is the place in a message (``alias.attribute``) of what a fact takes for granted
-    that these conditions ask for; empty if they want facts that assume nothing.
+    """Conditions that hold together; ``places`` gives the position of each literal in its entry.
+    ``assumed`` is the reference in a message (``alias.attribute``) to the assumption of a fact that
+    these conditions need; empty if they want facts that assume nothing.
     """
 
     literals: tuple[Literal, ...] = ()

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from .source.knowledge_source import Item
 
 MIN_LENGTH = 40
-"""Of a text whose owner is not known."""
+"""Share of the text for an unknown owner."""
 MIN_WORDS = 3
 MIN_LETTERS = 14
-"""Of the words that are the same: shorter beginnings are those of many messages."""
+"""Least number of common words: shorter beginnings belong to many messages."""
 MAX_WORDS = 60
 KEY_WORDS = 3
 _CLASS = re.compile(
@@ -30,9 +30,8 @@ _ENDS = ("...", "…")
 _ANY = "*"
 
 Beginnings = Mapping[str, Sequence[Sequence[Any]]]
-"""By their first words: the words of a sample, and the rows that know it; none for a text that rows
-are not to recognise. Of a row: the owners that it speaks for, the classes that it asks for, and
-whether its words are those of many."""
+"""By first words: the words of a sample, and its rows (none for a near miss). By row: its owners,
+its exception classes, and whether its wording is common."""
 
 
 def beginnings_of(

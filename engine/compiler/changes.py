@@ -1,4 +1,4 @@
-"""What the entries of an overlay do to entries below: a change needs a reason and a last day."""
+"""Changes that an overlay makes to entries below; each needs a reason and a last day."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .source import entries as e
 from .source.knowledge_source import Item
 
 Applied = Literal["valid", "none", "tested"]
-"""Which changes of overlays apply: those that have not ended; none; or, as tests of the entries
-want it, all but silences."""
+"""The changes of overlays to apply: those that have not ended; none; or, for tests of the entries,
+all but silences."""
 
 Path = tuple[str | int, ...]
 
@@ -26,7 +26,8 @@ class Effect(NamedTuple):
 
 
 def effects(item: Item, below: Mapping[str, Any]) -> Iterator[Effect]:
-    """What an entry does to entries below. What it replaces did the same before: that is none."""
+    """The changes of an entry to entries below, without those that the replaced entry made
+    already."""
     entry = item.entry
     old = below.get(entry.replaces)
     before = {found[:2] for found in _said(old.entry) if found.how != "replaces"} if old else set()

@@ -84,7 +84,7 @@ def _reference_problems(
 
 
 def _place(item: Item, name: str, *within: str) -> Location:
-    """Where a name, value or key first stands in the entry, or in a part of it."""
+    """The first position of a name, value or key in the entry, or in a part of it."""
     whole: Any = item.document.data
     for part in (*item.path, *within):
         whole = whole.get(part, {}) if isinstance(whole, dict) else whole[part]
@@ -144,8 +144,8 @@ def _conclusion_problems(
 
 
 def _type_problems(item: Item, rules: Iterable[Rule], forms: Forms) -> Iterator[Problem]:
-    """Variables that are bound to values of one type and concluded as another: the fact derived
-    would hold a value that nobody could give, such as 1 where true is meant."""
+    """Variables that are bound to values of one type and concluded as another: the derived fact
+    would hold an impossible value, such as 1 for true."""
     for rule in rules:
         bound = _types_of_variables(rule, forms)
         for kind, values, _ in rule.conclusions:

@@ -28,7 +28,7 @@ Clause = tuple[str, Alternatives, tuple[Conclusion, ...], Sequence[Said]]
 @dataclass
 class Forms:
     """Turns the entries of a source into rules over common ``patterns``. Problems are collected;
-    ``places`` says where each literal of a rule stands in its entry; ``subjects`` whether each
+    ``places`` gives the position of each literal of a rule in its entry; ``subjects`` whether each
     classification has one, ``observed`` the kind of fact that it classifies."""
 
     vocabulary: Vocabulary
@@ -230,7 +230,7 @@ def _cause_strength(cause: e.Cause, open_usual: int) -> str:
 
 
 def _leads(conclusions: Iterable[Conclusion]) -> tuple[Conclusion, ...]:
-    """What is left to conclude where something was taken for granted."""
+    """The conclusion that remains if a premise was assumed."""
     wanted = (c for c in conclusions if c.kind == "diagnosis" and ("holds", True) in c.values)
     return tuple([conclusion._replace(strength="lead") for conclusion in wanted])
 

@@ -109,7 +109,7 @@ def _choice(pattern: Pattern) -> Test | None:
 
 
 def _text(pattern: Pattern) -> tuple[str, tuple[str, ...]] | None:
-    """An attribute and texts of which it must contain at least one for the pattern to pass."""
+    """An attribute and texts, at least one of which it must contain for the pattern to pass."""
     if pattern.contradictable:
         return None
     tests = [t for t in pattern.tests if t.op == "matches"]

@@ -29,7 +29,7 @@ _MOST_CHARACTERS = 4_000
 _WORD = re.compile(r"[a-z0-9]+(?:[._/-][a-z0-9]+)*")
 _PART = re.compile(r"[a-z]+|[0-9]+(?:\.[0-9]+)*")
 _PACKAGES = ("site-packages/", "dist-packages/", "/lib/python", "/lib64/python")
-"""Where a package lies tells of no issue."""
+"""The location of a package is not evidence of an issue."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _COMMON = frozenset(
     re.findall(
@@ -61,8 +61,8 @@ def terms(text: str) -> Iterator[str]:
 
 
 def index_of(issues: Iterable[Issue]) -> Index:
-    """``issues``: what a lookup shows of each, by id; ``issue_terms``: for each term what it tells
-    at most, then the numbers of issues that have it, each with what it tells of it."""
+    """``issues``: the fields that a lookup shows, by id; ``issue_terms``: for each term its
+    greatest weight, then the numbers of the issues with it, each with its weight there."""
     known = sorted(
         (issue for issue in issues if issue.status != "deprecated"), key=lambda issue: issue.id
     )

@@ -50,7 +50,7 @@ def refuse_probes(documents: Iterable[Document]) -> None:
 
 
 class Placed(NamedTuple):
-    """An entry below of which only its form and place are known."""
+    """An entry below; only its form and place are known."""
 
     form: str
     place: str
@@ -107,7 +107,7 @@ _IDLE = ("expired", "withheld")
 
 
 class _Validity(NamedTuple):
-    """Which changes of an overlay apply; notes in ``use`` those that do not."""
+    """The changes of an overlay that apply; notes the others in ``use``."""
 
     today: str
     applied: Applied
@@ -198,7 +198,7 @@ def _add_entries(
             use["replaced"].append({"id": target, "by": item.id})
         if item.id in known and item.id != target:
             message = f"the id {item.id!r} is already used at {known[item.id].where('id')}"
-            hint = f"choose another id, or say 'replaces: {item.id}' to stand in its place"
+            hint = f"choose another id, or say 'replaces: {item.id}' to replace it"
             base.problems.append(Problem("MM223", message, item.where("id"), hint))
             continue
         use["added"] += target is None

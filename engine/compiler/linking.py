@@ -81,7 +81,7 @@ def origin(rule: Rule) -> str:
 
 
 def dependencies(rule: Rule, patterns: SharedPatterns) -> Dependencies:
-    """What a rule derives and uses."""
+    """The predicates that a rule derives and uses."""
     uses = {p for x in rule.literals if x.mode == "match" for p in inputs(x, patterns)}
     negates = {p for x in rule.literals if x.mode != "match" for p in inputs(x, patterns)}
     return Dependencies(origin(rule), derived(rule.conclusions), uses, negates)

@@ -37,7 +37,7 @@ def pairs(test: Any) -> list[tuple[str, Any]]:
 
 
 def operand_problem(attribute: Attribute, op: str, operand: Any) -> tuple[str, str] | None:
-    """What is wrong with comparing the attribute with the operand: (message, hint)."""
+    """The problem with comparing the attribute with the operand: (message, hint)."""
     if op == "known":
         return None
     if op in VERBATIM:

@@ -1,4 +1,4 @@
-"""Lays an overlay over knowledge as it is stored: only what the overlay says is compiled.
+"""Lays an overlay over stored knowledge: only the entries of the overlay are compiled.
 
 The rules below keep their patterns and their order; those of the overlay are sorted in between, and
 their patterns come after the others. What would change entries below, or the strata of their rules,
@@ -60,7 +60,7 @@ def laid_over(
     work: Work,
 ) -> bytes | None:
     """The stored form of what ``content`` holds from ``start`` on, with an overlay over it; None
-    where that takes more than the overlay. Raises :class:`ModelMedicError` with all problems, and
+    if that takes more than the overlay. Raises :class:`ModelMedicError` with all problems, and
     :class:`.OutOfTime`."""
 
     def read(text: str, path: str) -> Document:
@@ -148,7 +148,7 @@ class _Below:
     def linked(
         self, rules: Sequence[Rule], patterns: SharedPatterns, silenced: Collection[str]
     ) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Head and sections with further rules; None where that changes the strata of those
+        """Head and sections with further rules; None if that changes the strata of those
         below."""
         rules = sorted(rules, key=origin)
         needs = [dependencies(rule, patterns) for rule in rules]

@@ -1,4 +1,4 @@
-"""Which cases a rule can matter to, without running them.
+"""Finds the cases that a rule can affect, without running them.
 
 Cases are bits of an integer. A rule can fire only where each fact that it needs may exist, so the
 cases that it can reach are the common bits of its conditions.

@@ -1,4 +1,4 @@
-"""Whose messages a row of an error table knows, and the tests by which it recognises them."""
+"""The owners of the messages of an error row, and the tests by which it recognises them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def match_tests(item: Item, owners: Owners) -> list[MatchTests]:
 
 
 def text_tests(match: ErrorMatch) -> list[MatchTests]:
-    """What a row asks of messages and responses, whosever they are."""
+    """The tests of a row for messages and responses of any owner."""
     found: list[MatchTests] = []
     tests: Tests = []
     if match.exception:
@@ -143,8 +143,8 @@ def _among(mine: Iterable[str]) -> Tests:
 
 
 def is_true_of_all(row: e.ErrorEntry) -> bool:
-    """Whether a row speaks of a message that is known to be another's, too: its words are true
-    whoever says it, and each cause asks for more than the message."""
+    """Whether a row also matches messages of other owners: its texts are true for any owner, and
+    each cause needs more than the message."""
     return row.emitter.wording == "anybody" and all(cause.when is not None for cause in row.causes)
 
 

@@ -16,7 +16,7 @@ class NegationCycleError(Exception):
 
 
 class Dependencies:
-    """What one rule derives and uses, as predicates; see :func:`strata`."""
+    """The predicates that one rule derives and uses; see :func:`strata`."""
 
     def __init__(
         self,

@@ -41,7 +41,7 @@ class Said(NamedTuple):
 
 
 class Placeholder(NamedTuple):
-    """What stands in braces: an alias with an attribute, or a bare name."""
+    """The text in braces: an alias with an attribute, or a bare name."""
 
     name: str
     attribute: str

@@ -1,6 +1,5 @@
-"""What a pattern cannot say of a secret: whether a text that has the form of one is one.
-
-Entropy supports a form or a name; it never makes a secret of a text by itself.
+"""Checks that a pattern cannot express: whether a text with the form of a secret is one. Entropy
+supports a form or a name; alone it never makes a text a secret.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _PERCENT = re.compile("%[0-9A-Fa-f]{2}")
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a text stands where a secret would and is none."""
+    """Whether a text in the place of a secret is not one."""
     low = text.lower().strip()
     return (
         len(low) < 4
@@ -70,7 +69,7 @@ def letter_runs(text: str) -> list[str]:
 
 
 def _varied(text: str) -> bool:
-    """Of a form that other things have, too: several kinds of characters, in no order."""
+    """Check for a form that is not unique to secrets: several kinds of characters, unordered."""
     body = [c for c in text if c.isalnum()]
     changes = sum(a.isdigit() != b.isdigit() for a, b in itertools.pairwise(body))
     return is_mixed(text) and changes >= 2 and entropy("".join(body)) >= VARIED
@@ -92,7 +91,7 @@ def _header(text: str) -> bool:
 
 
 def _no_port(text: str) -> bool:
-    """In ``http://host:8000/a@b`` no password stands before the "@"."""
+    """In ``http://host:8000/a@b`` there is no password before the "@"."""
     before, slash, _ = text.partition("/")
     return not (slash and before.isdigit())
 

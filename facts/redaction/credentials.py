@@ -1,9 +1,7 @@
-"""Credentials that a text shows as it stands, recognised in three ways.
-
-By their form and by what stands around them: the detectors of ``issuers.yaml`` and
-``contexts.yaml``, and key blocks. By the name before them: ``WANDB_API_KEY=...``,
-``"password": "..."``; tokens and keys are everyday words in machine learning, so the value must
-look like a secret, too, and how much depends on the name.
+"""Credentials in clear text, recognised in three ways. By their form and by the text around them:
+the detectors of ``issuers.yaml`` and ``contexts.yaml``, and key blocks. By the name before them:
+``WANDB_API_KEY=...``, ``"password": "..."``; tokens and keys are everyday words in machine
+learning, so the value must look like a secret, too, and how much depends on the name.
 """
 
 from __future__ import annotations
@@ -56,7 +54,7 @@ _PATTERNS = (
 _CODE = ("os.", "self.", "args.", "config.", "settings.", "cfg.", "secrets.", "env.", "options.")
 _CODE_WORD = re.compile(r"(?:[a-z_]\w*|[A-Za-z_]+[0-9]{0,2})\Z")
 _MARK = re.compile(r"<secret:[A-Z_]{1,20}(?::[0-9a-f]{4})?>")
-_RESTARTS = 4  # where one value that is none may hide another name
+_RESTARTS = 4  # where a harmless value may contain another name
 
 
 def issuer_spans(look: Look) -> Iterator[Span]:
@@ -86,9 +84,9 @@ def assigned_spans(look: Look) -> Iterator[Span]:
 
 
 def _assigned(pattern: Any, look: Look) -> Iterator[Span]:
-    """What a pattern finds. In ``cookie: Cookie: session=...`` the value of the first name is no
-    secret, but the second name is in it: the search goes on behind the name, a few times for each
-    value, so that it stays linear."""
+    """The matches of a pattern. In ``cookie: Cookie: session=...`` the value of the first name is
+    not a secret, but contains the second name: the search continues after the name, a few times for
+    each value, so that it stays linear."""
     group = {name.decode(): number for name, number in pattern.groupindex.items()}
     at = behind = restarts = 0
     while (found := pattern.search(look.data, at)) is not None:

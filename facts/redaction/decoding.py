@@ -1,7 +1,7 @@
 """Texts that are written in another way: base64, base32, hex, percent signs, escapes, UTF-16.
 
-What decodes to nothing that can be printed is left alone, so that hashes and pictures cost little
-and are never taken for a secret.
+Text that does not decode to printable characters is left alone, so that hashes and pictures cost
+little and are never mistaken for secrets.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ESCAPES = (
 )
 _BREAK = r"[ \t]{0,8}(?:\\n|\\?\r?\n)[ \t>|#*]{0,8}"
 _CHARS = "[A-Za-z0-9+/_-]"
-# What goes on in the next line goes on for most of it; the last line may be short.
+# A continuation fills most of the next line; only the last line may be short.
 _RUN = (
     rf"({_CHARS}{{20,}}(?:{_BREAK}{_CHARS}{{16,}})+(?:{_BREAK}{_CHARS}{{2,}})?"
     rf"|{_CHARS}{{40,}}{_BREAK}{_CHARS}{{2,}}|{_CHARS}{{20,}})"
@@ -72,7 +72,7 @@ def hides_a_secret(look: Look, seen: Seen, depth: int = DEPTH) -> bool:
 
 
 def variants(look: Look, seen: Seen) -> Iterator[Variant]:
-    """What the text may stand for."""
+    """The possible plain texts of an encoded text."""
     if "escapes" in look.code:
         for found in compiled(_ESCAPED_LINE).finditer(look.data):
             start, end = found.span(1)
@@ -96,7 +96,7 @@ def _of_line(line: str) -> Iterator[Variant]:
 
 
 def _of_run(run: str) -> Iterator[Variant]:
-    """What a long run of letters and digits decodes to, wherever its groups begin."""
+    """The decodings of a long run of letters and digits, wherever its groups begin."""
     base = ITSELF
     if not _HEX.match(run) and (run.islower() or run.isdigit()):
         return

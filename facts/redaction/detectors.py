@@ -1,8 +1,7 @@
-"""The detectors that are data.
-
-``issuers.yaml`` and ``contexts.yaml`` are what people edit; ``build.py`` checks them and writes
-``detectors.json``, which takes no YAML parser to read. The patterns run in RE2, in linear time; it
-has no look-around, so a group marks the secret, and a check says what a pattern cannot.
+"""The detectors that are data. Maintainers edit ``issuers.yaml`` and ``contexts.yaml``;
+``build.py`` checks them and writes ``detectors.json``, which takes no YAML parser to read. The
+patterns run in RE2, in linear time; it has no look-around, so a group marks the secret, and a check
+tests conditions that a pattern cannot.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
 
 COMPILED = os.path.join(os.path.dirname(__file__), "detectors.json")
-# A credential does not begin within a word; `_` may stand before it, as in a file name, and so may
-# the escape of a line break.
+# A credential does not begin within a word; `_` may precede it, as in a file name, and so may the
+# escape of a line break.
 START = r"(?:^|[^A-Za-z0-9]|\\[nrt])"
 ELLIPSIS = "\x1a"  # stands for "…" in what is searched
 _MEMORY = 1 << 26
@@ -72,7 +71,7 @@ def shipped() -> tuple[tuple[Detector, ...], tuple[Detector, ...]]:
 
 
 def spans_of(detector: Detector, text: str, data: bytes) -> Iterator[Span]:
-    """What a detector finds."""
+    """The matches of a detector."""
     from .checks import CHECKS  # most texts hold nothing to check
 
     accept = CHECKS[detector.check]

@@ -55,7 +55,7 @@ def joined(text: str, seen: Seen) -> Iterator[Variant]:
 
 
 def _starts(text: str, lines: Sequence[str]) -> list[int]:
-    """Where lines begin: the breaks before them have one character or two."""
+    """The starts of lines; a line break has one or two characters."""
     starts, at = [], 0
     for line in lines:
         starts.append(at)
@@ -95,7 +95,7 @@ class _Word(NamedTuple):
 
 
 def _words_across(lines: Sequence[str]) -> Iterator[_Word]:
-    """What comes together across breaks. A space before a line keeps it apart."""
+    """The text joined across line breaks. A space before a line keeps it apart."""
     parts: list[str] = []
     begin = last = 0
     for number, line in enumerate(lines):
@@ -136,7 +136,7 @@ def wrapped(text: str) -> Iterator[Variant]:
 
 
 def _around(width: int, sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Where lines of this width stand, with the lines before and after."""
+    """The positions of lines of this width, with the lines before and after."""
     start = end = at = 0
     before = 0
     for number, size in enumerate(sizes):
@@ -152,7 +152,7 @@ def _around(width: int, sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def without_hidden(text: str) -> Variant:
-    """The text without what nobody sees."""
+    """The text without invisible characters."""
     return rewritten(text, hidden())
 
 
@@ -193,5 +193,5 @@ def _begins() -> re.Pattern[str]:
 
 @cache
 def _continued() -> re.Pattern[str]:
-    """Breaks that are none for a shell."""
+    """Line breaks that a shell ignores."""
     return re.compile(r"\\(?:\r?\n|\\{1,2}n)[ \t]{0,40}")

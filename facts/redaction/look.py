@@ -1,7 +1,8 @@
-"""One look at a text: which of some 240 patterns show in it. Most texts hold none of them.
+"""One pass over a text that finds which of some 240 patterns may match. Most texts hold none of
+them.
 
-``authoring/detectors.py`` writes ``first_look.json``: the patterns, and for each the texts of which
-every match has at least one, if there are such.
+``authoring/detectors.py`` writes ``first_look.json``: the patterns, and for each the texts, at
+least one of which every match contains, if there are any.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 LISTED = os.path.join(os.path.dirname(__file__), "first_look.json")
 FEW = 8
-"""So many texts are looked at one pattern after the other."""
+"""Up to this number of texts, the patterns are tried one after the other."""
 
 Name = int | str
 """The number of a detector that is data, or the name of one that is code."""
@@ -160,7 +161,7 @@ class Variant(NamedTuple):
         return span._replace(start=self.start(span.start), end=self.end(span.end))
 
     def after(self, before: int) -> Variant:
-        """The same where so many characters stand before the text that hides it."""
+        """The same, if this number of characters precedes the text that contains it."""
         return Variant(
             self.text, partial(_after, before, self.start), partial(_after, before, self.end)
         )
@@ -228,7 +229,7 @@ Reading = Callable[[str], "Iterable[Variant]"]
 
 
 class Seen:
-    """What has been looked at in one document: the same texts show again and again, alone,
+    """The results for the texts of one document: the same texts occur again and again, alone,
     together, decoded, and when the document is searched again without its secrets."""
 
     __slots__ = ("_hidden", "_looks", "clean")
@@ -247,7 +248,7 @@ class Seen:
         return known
 
     def hidden(self, read: Reading, part: str) -> tuple[Variant, ...]:
-        """What a part of a text stands for."""
+        """The plain text of a part of a text."""
         known = self._hidden.get((read, part))
         if known is None:
             known = self._hidden[read, part] = tuple(read(part))

@@ -1,6 +1,5 @@
-"""What is masked only where it is asked for: addresses, accounts, host names, homes.
-
-None of these is a secret, and a reader may need them; but a report may have to leave the house.
+"""Masks on request: addresses, accounts, host names, homes. None of these is a secret, and a reader
+may need them, but a report for outsiders may have to hide them.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def chosen_masks(text: str) -> tuple[str, ...]:
 
 
 def mask_spans(text: str, masks: Collection[str]) -> Iterator[Span]:
-    """What is to be masked."""
+    """The parts to mask."""
     data = searchable(text) if masks else b""
     for mask in masks:
         for kind, pattern in _PATTERNS[mask]:

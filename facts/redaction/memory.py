@@ -71,7 +71,7 @@ class Memory:
         yield from self._cut_short(text)
 
     def _occurrences(self, text: str) -> Iterator[tuple[int, str]]:
-        """Where known forms stand."""
+        """The positions of known forms."""
         for form in self._alone:
             at = text.find(form)
             while at >= 0:
@@ -124,7 +124,7 @@ class Memory:
 
     @cached_property
     def _written_forms(self) -> dict[str, str]:
-        """As they are, and quoted for Python."""
+        """The texts as they are, and quoted for Python."""
         return {
             form: secret
             for written, secret in self._written.items()

@@ -105,7 +105,7 @@ def _around(text: str, start: int, end: int) -> tuple[str, str]:
 
 
 def _without_suffix(text: str) -> str:
-    """``mail@example.org`` of ``mail@example.org.tar.gz``: a file that is called after somebody."""
+    """``mail@example.org`` of ``mail@example.org.tar.gz``: a file named after an address."""
     while (at := text.rfind(".")) > 0 and text[at + 1 :].lower() in _SUFFIXES:
         text = text[:at]
     return text
@@ -118,8 +118,8 @@ def _is_address(text: str, following: str) -> bool:
 
 def _is_host(name: str, before: str, after: str) -> bool:
     """``threading.local`` and ``google.protobuf.internal`` are not hosts; machines have a number or
-    a hyphen in their name, or stand in a URL or before a port. Before another dot only a name with
-    both is one: ``gpu-7.corp.log``."""
+    a hyphen in their name, or are part of a URL or precede a port. Before another dot only a name
+    with both is one: ``gpu-7.corp.log``."""
     if after[:1] in ("(", "_") or name == "localhost.localdomain":
         return False
     if after[:1] == "." and after[1:2].isalpha():

@@ -46,14 +46,14 @@ class Redacted(Generic[T_co]):
         self.counts = counts
 
     def map(self, change: Callable[[T_co], R]) -> Redacted[R]:
-        """What a pure function makes of the value; such a function adds no secrets."""
+        """The result of a pure function of the value; such a function adds no secrets."""
         return Redacted(change(self.value), self.counts, _SEAL)
 
 
 class Redactor:
     """Makes :class:`Redacted` values. ``salt``, called only if there is something to hide, keys the
-    tokens: without it nobody can test candidates. ``homes`` become ``~``;
-    ``hosts`` are names of machines to hide, ``masks`` what else of :data:`.masks.MASKS`."""
+    tokens: without it candidates cannot be tested. ``homes`` become ``~``; ``hosts`` are names of
+    machines to hide, ``masks`` what else of :data:`.masks.MASKS`."""
 
     def __init__(
         self,
@@ -102,9 +102,9 @@ class Redactor:
 
 
 class _Content:
-    """What a value holds: ``texts``, each once, keys of mappings included, and what its structure,
-    not its text, assigns (``assigned``): ``{"api_key": "..."}``, ``{"name": "api_key", "value":
-    "..."}``."""
+    """The content of a value: ``texts``, each once, keys of mappings included, and values that its
+    structure, not its text, assigns to names (``assigned``): ``{"api_key": "..."}``, ``{"name":
+    "api_key", "value": "..."}``."""
 
     def __init__(self, value: Any) -> None:
         self.texts: dict[str, None] = {}

@@ -29,7 +29,7 @@ def suspicious(text: str, seen: Seen | None = None) -> bool:
 
 
 def secret_spans(text: str, seen: Seen | None = None) -> list[Span]:
-    """What any detector finds, in no order; spans may overlap."""
+    """The matches of all detectors, unordered; spans may overlap."""
     from .credentials import PLAIN
     from .decoding import decoded_spans
     from .flattening import flattened_spans

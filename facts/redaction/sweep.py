@@ -69,7 +69,7 @@ class Sweep:
         return self._memory.counts()
 
     def _search(self, text: str) -> list[Span]:
-        """What the detectors find."""
+        """The matches of the detectors."""
         text = _encodable(text)
         found = [*host_spans(text, self._hosts), *secret_spans(text, self._seen)]
         found += mask_spans(text, self._masks)

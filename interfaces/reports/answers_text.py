@@ -34,7 +34,8 @@ _HEADINGS = {
 
 
 def decode_lines(report: Report) -> Iterator[Line]:
-    """What the messages say, the causes with their fixes, and what would tell them apart."""
+    """The meaning of the messages, the causes with their fixes, and the facts that distinguish
+    them."""
     total = sum(1 for _, fact, _ in report.facts if fact.kind == "error_message")
     unexplained = [_of_sure_owner(each, report) for each in report.unexplained]
     strangers = [e.owner_title for e in unexplained if foreign(e)]
@@ -52,7 +53,7 @@ def decode_lines(report: Report) -> Iterator[Line]:
             yield Line()
         yield Line(f"{d.headline}  ({d.confidence}, {d.severity})", style=severity_style(d))
         yield Line(d.id, 2, "dim")
-        if not d.meaning:  # it stands above
+        if not d.meaning:  # it is shown above
             yield Line(d.summary, 2)
             yield from (Line(text, 2) for text, repair in d.reasons[:1] if text or repair)
         told = {message.fix for message in report.messages}
@@ -209,14 +210,14 @@ def comparison_plain(found: Comparison, sides: Mapping[str, Any]) -> dict[str, A
 
 
 def comparison_lines(found: Comparison, sides: Mapping[str, Any]) -> Iterator[Line]:
-    """What changed, the worst first."""
+    """The changes, the worst first."""
     counts = ", ".join(
         f"{len(getattr(found, part))} {part.replace('_', ' ')}" for part in Comparison._fields
     )
     yield Line(f"{counts}.", style="heading")
     if sides["before"]["digest"] != sides["after"]["digest"]:
         yield Line(
-            "The two were made with different knowledge; both are derived anew with that of now "
+            "The two were made with different knowledge; both are derived again with this one "
             f"({sides['knowledge'][:12]}).",
             style="dim",
         )

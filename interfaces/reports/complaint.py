@@ -13,7 +13,7 @@ MAX_STEPS = 4
 
 
 def complaint_lines(report: Report) -> Iterator[Line]:
-    """What a complaint may come from, the steps that tell most, and where to go on."""
+    """The possible causes of a complaint, the most informative steps, and how to continue."""
     causes = [d for d in view_of(report).causes if d.kind != "symptom"]
     for d in causes:
         yield Line(f"{d.headline}  ({d.confidence})", mark=f"[{d.severity}] ", style="warning")

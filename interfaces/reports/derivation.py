@@ -1,7 +1,7 @@
-"""A derivation cut to what people read: alike steps once in full, what stands above not again.
+"""A derivation shortened for readers: similar steps once in full, and no repetitions.
 
-Thirty components that fail alike give thirty firings of one rule, and whatever rests on them would
-repeat all of these. JSON has every step.
+Thirty components that fail alike give thirty firings of one rule, and every conclusion from them
+would repeat all of these. JSON has every step.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Premise(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A rule that fired. ``again``: it stands above with its premises."""
+    """A rule that fired. ``again``: it is shown above with its premises."""
 
     rule: str
     strength: str

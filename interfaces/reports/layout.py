@@ -29,7 +29,7 @@ _STYLES = {
     "command": "36",
     "dim": "2",
 }
-# What stands in Python code and in no command of a shell.
+# Characters that occur in Python code and in no shell command.
 _CODE = lazy(
     r"^(?:with|from|import|for|if) |^[\w., ]+ = |^[\w.]+\(|[,(]\s*\w+="
     r"|^while .*: \w+\.|^\w+\[.*\] = |^\w+\[.* : .*\]$|^[a-z]+\.[a-z_]+$"
@@ -44,8 +44,8 @@ MAX_MARK = 0.4
 
 
 class Line(NamedTuple):
-    """A paragraph. ``mark`` stands before it (``- ``, ``1. ``); wrapped lines hang below the text.
-    A line with ``keep`` is never wrapped (commands)."""
+    """A paragraph. ``mark`` precedes it (``- ``, ``1. ``); wrapped lines hang below the text. A
+    line with ``keep`` is never wrapped (commands)."""
 
     text: str = ""
     indent: int = 0
@@ -210,7 +210,7 @@ def problem_lines(problems: Iterable[Any]) -> Iterator[Line]:
 
 
 def first_problem_lines(problems: Sequence[Any], everything: bool) -> Iterator[Line]:
-    """As many problems as somebody reads, and how many more there are."""
+    """The first problems, and the number of the others."""
     shown = problems if everything else problems[:MAX_PROBLEMS]
     yield from problem_lines(shown)
     if left := len(problems) - len(shown):

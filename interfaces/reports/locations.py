@@ -59,7 +59,7 @@ class Files:
         self._nearest = cache(self._near)
 
     def of_problem(self, problem: Problem) -> list[Place]:
-        """Where a problem is, if that is in a file."""
+        """The place of a problem in a file, if it has one."""
         where = problem.where
         if where is None or where.path.startswith("<"):
             return []
@@ -67,11 +67,11 @@ class Files:
         return [there._replace(line=where.line)] if there else []
 
     def of_diagnosis(self, diagnosis: Diagnosis) -> list[Place]:
-        """Where the evidence of a diagnosis stands, each place once, those with a line first."""
+        """The places of the evidence of a diagnosis, each once, those with a line first."""
         return self.of_facts(e.fact for e in diagnosis.evidence)
 
     def of_facts(self, names: Iterable[str]) -> list[Place]:
-        """Where facts, given by their ids, stand; the same order."""
+        """The places of facts, given by their ids, in the same order."""
         facts = (self._facts[name] for name in names if name in self._facts)
         return self._resolved([place for fact in facts for place in _of(fact)])
 

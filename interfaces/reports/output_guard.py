@@ -26,8 +26,8 @@ class UnsafeOutputError(ModelMedicError):
 
 
 Machine = tuple[bytes, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
-"""What a redactor must know about a machine: the key of its tokens, home folders and host names;
-and what else is to be masked."""
+"""The settings of a redactor: the key of its tokens, home folders and host names of the machine,
+and further masks."""
 
 
 def redacted(value: T, by: Redactor | None = None) -> Redacted[T]:
@@ -63,7 +63,7 @@ def redactor_for(machine: Machine) -> Redactor:
 
 
 def mask(names: str) -> None:
-    """What this run masks besides secrets: names with commas; none of them takes those of the
+    """Set the masks of this run besides secrets: names with commas; an empty text uses those of the
     environment. Raises ValueError for an unknown name."""
     chosen = names or os.environ.get("MODELMEDIC_MASK", "")
     masks: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
-"""Where the check of a model port stands: its stages, what comes next, and what is cleared already.
+"""The state of the check of a model port: its stages, the next step, and the components that
+passed.
 
-Everything comes from the facts of a report. Which stage is due, with which action, and what it
-lacks was derived by the knowledge (``stage_step``, ``stage_lacks``).
+Everything comes from the facts of a report. The due stage, its action and missing inputs are
+derived by the knowledge (``stage_step``, ``stage_lacks``).
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ class StageRow(NamedTuple):
 
 
 class NextStage(NamedTuple):
-    """What comes next. ``finding`` says so; what to do, the next command (of this action, or of the
-    later one, ``then``) and how to see that it worked; the files that are missing, and the
-    variables to set before the command runs."""
+    """The next step, from ``finding``: the action, the next command (of this action, or of the
+    later one, ``then``) and its check; the files that are missing, and the variables to set before
+    the command runs."""
 
     title: str
     finding: str
@@ -144,7 +145,7 @@ def port_lines(port: Port) -> Iterator[Line]:
 
 
 def next_stage_lines(step: NextStage) -> Iterator[Line]:
-    """What comes next, with its command and what it lacks."""
+    """The next step, with its command and missing inputs."""
     yield Line(f"{step.title}  ({step.finding})", 2, "heading", mark="Next: ")
     yield Line(step.do, 4)
     if step.then:

@@ -1,4 +1,4 @@
-"""Words for known issues that something looks like. They are leads, and say so."""
+"""Texts for known issues that an error resembles. They are leads, and marked as such."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def title(issue: SimilarIssue) -> str:
 
 
 def differences(issue: SimilarIssue) -> str:
-    """What speaks against it being the same; empty if nothing does."""
+    """The contradicting conditions; empty if there are none."""
     return one_line("; ".join(issue.differs) + "." if issue.differs else "")
 
 

@@ -19,7 +19,7 @@ _SAYS = {
 
 
 def source_sentence(source: Mapping[str, Any]) -> str:
-    """Where the message comes from, in one sentence."""
+    """The origin of the message, in one sentence."""
     package = " ".join(filter(None, (source.get("package"), source.get("version"))))
     function = source.get("function") or "the module itself"
     where = f"{source['file']}:{source['line']}"

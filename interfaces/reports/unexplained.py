@@ -24,13 +24,13 @@ def verdict(report: Report) -> str:
 
 
 def place(error: Unexplained) -> str:
-    """Where it is found, and how often."""
+    """Its places, and their number."""
     often = f"{error.times:,} times" if error.times > 1 else ""
     return ", ".join(filter(None, (error.place, often)))
 
 
 def origin(error: Unexplained) -> str:
-    """Whose error it is; empty if that is not known."""
+    """The owner of the error; empty if unknown."""
     if not error.owner:
         return ""
     known = error.owner_title or error.owner
@@ -46,7 +46,7 @@ def foreign(error: Unexplained) -> bool:
 
 
 def advice(errors: Iterable[Unexplained]) -> str:
-    """What to do next about errors that no row knows; where to look if they are others'."""
+    """The next step for errors without a row, or the place to look if another owner has them."""
     unknown = [error for error in errors if not error.row]
     where = dict.fromkeys(e.owner_next for e in unknown if foreign(e) and e.owner_next)
     if unknown and all(map(foreign, unknown)):
@@ -55,7 +55,7 @@ def advice(errors: Iterable[Unexplained]) -> str:
 
 
 def row_of(error: Unexplained, messages: Iterable[Message]) -> Message | None:
-    """What the row says that knows the text of an error but cannot decide."""
+    """The text of a row that recognises an error but cannot decide its cause."""
     return next((m for m in messages if m.row == error.row), None) if error.row else None
 
 

@@ -82,7 +82,7 @@ class ReportView(NamedTuple):
 
     @property
     def open(self) -> list[tuple[Candidate, NextStep | None]]:
-        """What is partly supported, each with the cheapest planned step that bears on it."""
+        """Partly supported diagnoses, each with the cheapest planned step that concerns it."""
         return [(c, self._cheapest(c)) for c in self.report.unknown]
 
     def _cheapest(self, candidate: Candidate) -> NextStep | None:
@@ -227,7 +227,7 @@ def leaves(step: Mapping[str, Any], known: Mapping[str, str]) -> list[str]:
 
 
 def source_of(fact: Fact) -> str:
-    """Where a fact comes from."""
+    """The origin of a fact."""
     return "; ".join(dict.fromkeys(p.location or p.source for p in fact.provenance if any(p[:2])))
 
 
@@ -266,7 +266,7 @@ def provenance_rows(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def overlay_texts(report: Report) -> list[str]:
-    """What each overlay did to the knowledge."""
+    """The changes that each overlay made to the knowledge."""
     overlays = report.knowledge.get("overlays") or ()
     texts = [f"{_name(o)}: {'; '.join(_effects(o)) or 'changes nothing'}" for o in overlays]
     return [*texts, *filter(None, [effect_text(report)])]
@@ -316,7 +316,7 @@ def _until(change: Mapping[str, Any]) -> str:
 
 
 def effect_text(report: Report) -> str:
-    """What the changes of overlays do to the findings and to the exit code; empty without any."""
+    """The effect of overlays on the findings and the exit code; empty without any."""
     effect = report.knowledge.get("effect")
     if not effect:
         return ""

@@ -1,4 +1,4 @@
-"""Test files as they stand in YAML: cases, and faults that no case needs to notice."""
+"""Models of test files in YAML: cases, and faults that no case needs to detect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Severity = Literal["blocker", "error", "warning", "info"]
 
 
 class Expectation(Strict):
-    """What must come out. ``diagnoses`` is the exact set of concluded problems and findings."""
+    """The expected outcome. ``diagnoses`` is the exact set of concluded problems and findings."""
 
     diagnoses: list[Id] | None = None
     first: Id | None = None

@@ -1,4 +1,4 @@
-"""The condition language of the knowledge: what stands under ``when``, ``test`` and ``where``.
+"""The condition language of the knowledge, under ``when``, ``test`` and ``where``.
 
 These models define the YAML form; :mod:`..normal_form` gives them their meaning.
 """

@@ -10,7 +10,8 @@ from ....facts import Problem
 _NAME = re.compile(r"(?<![a-z0-9])[a-z0-9]++(?:[._-][a-z0-9]++)++")
 _QUOTED = re.compile(r"'([a-z0-9._-]+)'")
 _LAST = frozenset({"MM267", "MM268", "MM269", "MM271"})
-"""What is left over, or misses its counterpart, is more often the echo of a slip than the slip."""
+"""A name that is left over or has no counterpart is more often the effect of a mistake than the
+mistake."""
 _OF_ABSENCE = frozenset(
     ["MM224", "MM227", "MM234", "MM240", "MM246", "MM250", "MM258", "MM266", "MM292", *_LAST]
 )
@@ -31,7 +32,7 @@ def without_follow_ups(problems: Iterable[Problem], lost: Collection[str]) -> li
 
 
 def _named(message: str) -> set[str]:
-    """What a message says is missing: what it puts in quotes, else every name."""
+    """The missing names in a message: those in quotes, else every name."""
     return set(_QUOTED.findall(message)) or names_in(message)
 
 

@@ -1,4 +1,4 @@
-"""What may be wrong with a port, as data: ``modelmedic/hypotheses/1``."""
+"""Possible faults of a port, as data: ``modelmedic/hypotheses/1``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Bounds = Annotated[list[StrictInt | StrictFloat], Field(min_length=2, max_length
 
 
 class SameArithmetic(Strict):
-    """Causes that may be the same arithmetic: the first is told, the other named beside it."""
+    """Causes with the same arithmetic: the first is reported, the other mentioned with it."""
 
     first: str = Field(pattern=r"^[a-z][a-z0-9-]*$", description="The cause that the report names.")
     then: list[str] = Field(

@@ -1,8 +1,8 @@
-"""Known issues of packages as they stand in YAML, and the ordinary entries that they stand for.
+"""Models of known issues of packages in YAML, and the ordinary entries that they stand for.
 
-An issue says what is broken in which versions, and how that shows. It stands for a diagnosis, for a
-row of an error table for each of its messages, and for rules: one that concludes it, one that rules
-it out. So everything else knows it already.
+An issue is a fault of certain versions, with its symptoms. It stands for a diagnosis, for a row of
+an error table for each of its messages, and for rules: one that concludes it, one that rules it
+out. So all other code handles issues already.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class Example(Strict):
 
 
 class Issue(e.Diagnosis):
-    """What is broken in some versions of a package. A diagnosis; its ``summary`` says the cause."""
+    """A fault of some versions of a package. It becomes a diagnosis; its ``summary`` is the
+    cause."""
 
     kind: Literal["root-cause"] = "root-cause"
     package: str = Field(description="Name under which it is installed.")
@@ -114,7 +115,7 @@ class Issue(e.Diagnosis):
 
     @property
     def affected(self) -> list[c.VersionEvent]:
-        """The versions of which it is known, as events."""
+        """The affected versions, as events."""
         exact = [c.VersionEvent(introduced=v, last_affected=v) for v in self.reported_in]
         return [*self.versions, *exact]
 
@@ -139,7 +140,7 @@ class Part(NamedTuple):
 
 
 class OfPackage(NamedTuple):
-    """What the entries of an issue have in common; stands for the file of theirs."""
+    """The common fields of the entries of an issue, in place of their file."""
 
     domain: str
     sources: Sequence[e.Source] = ()

@@ -65,9 +65,9 @@ class Item:
 class KnowledgeSource:
     """All entries of a knowledge base as written, its lexicons and tests, and its problems.
 
-    ``overlay`` is the file of an overlay that says what it does to the knowledge below;
-    ``silenced`` and ``tightened`` (by id) are what the overlays did, see :mod:`.layering`.
-    ``lost`` holds the names in the files that did not load, see :mod:`.follow_ups`.
+    ``overlay`` is the file in which an overlay declares its changes; ``silenced`` and ``tightened``
+    (by id) are the entries that overlays changed, see :mod:`.layering`. ``lost`` holds the names in
+    the files that did not load, see :mod:`.follow_ups`.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -91,8 +91,8 @@ def parse(
     read: Read = load,
     overlay: bool = False,
 ) -> KnowledgeSource:
-    """Entries and problems of all files; a bad file costs that file only. An ``overlay`` may have
-    a file that speaks of the knowledge below it."""
+    """Entries and problems of all files; a bad file costs that file only. An ``overlay`` may have a
+    file that declares its changes."""
     source = KnowledgeSource()
     for name, text in sorted(texts):
         is_test = name.endswith(".test.yaml")

@@ -15,7 +15,7 @@ SCHEMA = "modelmedic/lexicon/1"
 
 
 class WordsOfConcept(Strict):
-    """One thing that can be said, and the words for it."""
+    """A concept, and the words for it."""
 
     words: list[str] = Field(
         min_length=1,
@@ -34,7 +34,7 @@ class WordsOfConcept(Strict):
 
 
 class LexiconTopic(Strict):
-    """What people say of a symptom, or of a cause whose triage starts at that symptom."""
+    """The words of users for a symptom, or for a cause whose triage starts at that symptom."""
 
     symptom: str = Field(description="A symptom of the vocabulary.")
     diagnosis: Id | None = Field(None, description="The cause that the phrases name.")
@@ -66,7 +66,7 @@ def unpacked(packed: object) -> str:
 
 
 class LearnedWeights(Strict):
-    """What each sign (a word, a pair of words, a piece of a word) speaks for a symptom."""
+    """The weight of each sign (a word, a pair of words, a piece of a word) for each symptom."""
 
     of: str = Field(description="The symptoms, and 'nothing'.")
     unit: float = Field(description="The unit of a weight.")

@@ -1,4 +1,4 @@
-"""What an overlay says about the knowledge below it: ``modelmedic/overlay/1``."""
+"""The declarations of an overlay about the knowledge below it: ``modelmedic/overlay/1``."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Silence(Strict):
 
 
 class Change(Strict):
-    """What entries of the overlay may do to one below until a day: replace it, rule it out, explain
-    it or refine it."""
+    """Permission for entries of the overlay to replace, rule out, explain or refine one below until
+    a day."""
 
     id: Id = Field(description="The entry or diagnosis below.")
     reason: str = Field(min_length=1, description="Why; every report shows it.")

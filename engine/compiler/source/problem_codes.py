@@ -1,4 +1,4 @@
-"""What the problem codes of the knowledge mean, from :file:`problem_codes.yaml`."""
+"""The meaning of the problem codes of the knowledge, from :file:`problem_codes.yaml`."""
 
 from __future__ import annotations
 

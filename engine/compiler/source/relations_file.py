@@ -1,4 +1,5 @@
-"""What a value of a port's module may be instead of what it should: ``modelmedic/relations/1``."""
+"""Relations between a wrong value in a port's module and the right one:
+``modelmedic/relations/1``."""
 
 from __future__ import annotations
 

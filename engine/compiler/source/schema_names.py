@@ -1,6 +1,5 @@
-"""What the JSON Schemas for editors know of the names in use: kinds, attributes, values, ids.
-
-A schema says what it can; `diagnose kb lint` says the rest.
+"""Adds the names in use to the JSON Schemas for editors: kinds, attributes, values, ids. `diagnose
+kb lint` checks what a schema cannot.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ def add_facts(definitions: Mapping[str, Any], names: Names) -> dict[str, Any]:
 
 
 def add_laws(definitions: Mapping[str, Any]) -> None:
-    """What every file must hold, whatever the names."""
+    """The schema of every file, without the names in use."""
     if "Node" in definitions:
         definitions["Node"]["properties"]["branches"]["required"] = ["unknown"]
     if "ErrorMatch" in definitions:
@@ -139,7 +138,8 @@ def _tested(kind: Kind, attribute: Attribute) -> dict[str, Any]:
 
 
 def _listed(kinds: Iterable[Kind]) -> dict[str, Any]:
-    """What a pattern may say of the attributes with listed values; each list stands once."""
+    """The tests that a pattern may have for attributes with listed values; each list occurs
+    once."""
     found: dict[str, Any] = {}
     for kind in kinds:
         for attribute in kind.attributes.values():
@@ -152,8 +152,8 @@ def _listed(kinds: Iterable[Kind]) -> dict[str, Any]:
 
 
 def _by_type(free: bool) -> dict[str, Any]:
-    """What a pattern may say of an attribute without listed values, by type. Where bounds are not
-    ``free``, those of measured numbers are parameters."""
+    """The tests that a pattern may have for an attribute without listed values, by type. Unless
+    bounds are ``free``, those of measured numbers are parameters."""
     kinds = {*_PLAIN, "text"}
     return {
         f"tested-{name}": {"anyOf": [_value(a), _REFERENCE, _test(a, _value(a), free)]}

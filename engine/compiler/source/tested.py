@@ -1,7 +1,8 @@
-"""Versions that were verified together as they stand in YAML, and the rules that they stand for.
+"""Models of versions that were verified together in YAML, and the rules that they stand for.
 
-A rule for each combination says that the facts have it; rules for each package say where another
-version stands. All conclude the fact ``tested_versions``; what follows from it, ordinary rules say.
+A rule for each combination concludes that the facts have it; rules for each package compare another
+version with the verified ones. All conclude the fact ``tested_versions``; what follows from it,
+ordinary rules say.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class TestedFile(Strict):
         return list(dict.fromkeys(name for one in self.combinations for name in one.packages))
 
     def versions(self, package: str) -> list[str]:
-        """The versions of a package that stand in a combination, the oldest first."""
+        """The versions of a package in some combination, the oldest first."""
         named = [one.packages[package] for one in self.combinations if package in one.packages]
         found = {version_key(version): version for version in named}
         return [found[key] for key in sorted(key for key in found if key is not None)]
@@ -115,7 +116,8 @@ def tests_of(parts: list[Part]) -> TestsFile:
 
 
 def _places(versions: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Where a version that was not verified may stand: its place, the next below, that above."""
+    """The positions of a version that was not verified: its place, the next version below, and the
+    one above."""
     yield "older", "", versions[0]
     for low, high in pairwise(versions):
         yield "between", low, high

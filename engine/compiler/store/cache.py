@@ -38,12 +38,12 @@ _REST_NS = 100_000_000
 _COARSE_REST_NS = 3 * _SECOND_NS  # where the clock of the file system counts in (two) seconds
 
 Look = tuple[str, int]
-"""What the file system says about files, and their latest time in nanoseconds; an empty text where
-one of them is missing."""
+"""The state of files in the file system, and their latest time in nanoseconds; an empty text if one
+is missing."""
 
 
 def read(folder: Path | str, digest: str, memory: DigestMemory) -> Stored | None:
-    """The cached knowledge, or None if there is none that can be trusted."""
+    """The cached knowledge, or None if it is missing or cannot be trusted."""
     path = _path(folder, digest)
     try:
         with open_own(path) as file:
@@ -56,8 +56,8 @@ def read(folder: Path | str, digest: str, memory: DigestMemory) -> Stored | None
 
 
 def write(folder: Path | str, digest: str, body: bytes, below: str = "") -> None:
-    """Keep a stored form; a cache that cannot be written is no error. ``below`` is the digest of
-    the knowledge that this lies over, which stays."""
+    """Keep a stored form; a cache that cannot be written is not an error. ``below`` is the digest
+    of the knowledge that this lies over, which stays."""
     from contextlib import suppress
 
     with suppress(OSError):
@@ -85,7 +85,7 @@ def unpacked(content: bytes, digest: str) -> Compiled | None:
 
 
 def forget(folder: Path | str) -> bool:
-    """Remove everything stored; says whether there was anything that could be removed."""
+    """Remove everything stored; return whether anything was removed."""
     from contextlib import suppress
     from pathlib import Path
 

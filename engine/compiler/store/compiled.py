@@ -32,7 +32,7 @@ VERSION = "0.1.0"
 
 
 class Summary(NamedTuple):
-    """What ranks a diagnosis."""
+    """The sort key of a diagnosis."""
 
     title: str
     severity: str

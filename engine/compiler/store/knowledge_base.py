@@ -71,7 +71,7 @@ class KnowledgeBase(NamedTuple):
         on top. Its changes end with their last day, judged by ``today`` (such as 2027-01-31; where
         it is not given, they hold); ``applied="none"`` leaves all of them out. Raises
         :class:`ModelMedicError` (MM2xx) with all problems if the knowledge does not load, and
-        (MM319) if ``time_is_up``, which is asked now and then, says so before it is compiled.
+        (MM319) if ``time_is_up``, which is called now and then, returns true before it is compiled.
         """
         layers = _layers(overlays, shipped)
         loaded = _cached(cache, layers, overlays, today, applied) if cache is not None else None

@@ -27,7 +27,7 @@ PREFIX = "pack:"
 
 class Pack(NamedTuple):
     """An installed pack: its name, the package and version that bring it, and its folder (None
-    where it cannot be found)."""
+    if it cannot be found)."""
 
     name: str
     package: str
@@ -88,8 +88,8 @@ def _folder(point: EntryPoint) -> Path | None:
 
 
 def _roots(point: EntryPoint, package: str) -> Iterator[Path]:
-    """Where the package may lie: among the installed files or, for editable installs, wherever an
-    import would find it."""
+    """The possible folders of the package: among the installed files or, for editable installs,
+    where an import would find it."""
     from importlib.util import find_spec
 
     if point.dist is not None:

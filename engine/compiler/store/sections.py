@@ -36,7 +36,7 @@ class StoredSection:
         self._end = start + size
 
     def whole(self) -> bytes:
-        """As it is stored."""
+        """The stored form."""
         return self._content[self._start : self._end]
 
     @cached_property

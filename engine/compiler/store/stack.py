@@ -59,7 +59,7 @@ class Stack(NamedTuple):
 
     def _laid(self) -> tuple[bytes, str] | None:
         """The stored form, each overlay laid over what is stored of those below it, and the digest
-        of the lowest layer; None where that is not enough."""
+        of the lowest layer; None if that is not enough."""
         lowest, *overlays = self.layers
         if not (lowest.knowledge and overlays) or any(layer.vocabulary for layer in overlays):
             return None

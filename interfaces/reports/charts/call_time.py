@@ -1,6 +1,5 @@
-"""What an API call takes: until it is handed over, and then waiting for its result.
-
-A long hand-over is work of the client, a long wait is network or service.
+"""The time of API calls: until the call is submitted, and then waiting for its result. A long
+submission is work of the client, a long wait is network or service.
 """
 
 from __future__ import annotations

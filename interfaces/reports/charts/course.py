@@ -33,8 +33,8 @@ Point = tuple[int, float]
 
 
 class Mark(NamedTuple):
-    """What a finding says of a course: its title, the first bad step and the limit, where there
-    are such; ``rank`` is the place of the finding and of what it rests on."""
+    """A finding about a curve: its title, the first bad step and the limit, if any; ``rank`` is the
+    place of the finding and of its evidence."""
 
     rank: tuple[int, int]
     title: str
@@ -61,7 +61,7 @@ class Course(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What it is, with the metric's own name."""
+        """The title with the metric's own name."""
         said = _ROLES[self.role]
         return said if said == self.name else f"{said} ({self.name})"
 
@@ -102,7 +102,7 @@ _Tested = Sequence[tuple[int, Diagnosis, Mapping[str, Sequence[_Test]]]]
 
 
 def _tested(diagnoses: Sequence[Diagnosis]) -> _Tested:
-    """Each finding with the facts that it rests on, and what was asked of them."""
+    """Each finding with the facts that it rests on, and their tests."""
     found = []
     for rank, d in enumerate(diagnoses):
         if d.kind == "benign" or d.accepted:
@@ -113,7 +113,7 @@ def _tested(diagnoses: Sequence[Diagnosis]) -> _Tested:
             for name in names:
                 tests.setdefault(name, []).extend(asked)
         found.append((rank, d, tests))
-    # What stands first in the verdict is a cause; effects and leads come behind.
+    # A cause comes first in the verdict; effects and leads follow.
     return sorted(found, key=lambda f: (bool(f[1].explained_by), f[1].confidence == "possible"))
 
 
@@ -141,7 +141,7 @@ def _metrics(facts: Mapping[str, Fact], tested: _Tested) -> Iterator[Course]:
 
 
 def _points(text: str) -> tuple[Point, ...]:
-    """The points of a fact; those that are none are left out."""
+    """The points of a fact; malformed ones are left out."""
     found = []
     for part in text.split():
         step, _, value = part.partition(":")
@@ -174,7 +174,7 @@ def _step_times(facts: Mapping[str, Fact], tested: _Tested) -> Iterator[Course]:
 def _mark(
     tested: _Tested, facts: Mapping[str, Fact], points: Sequence[Point], change: Change | None
 ) -> Mark | None:
-    """What the most important finding that rests on one of the facts says of the points."""
+    """The most important finding that rests on one of the facts, for these points."""
     for place, (_, d, tests) in enumerate(tested):
         about = [(facts[name], test) for name in tests if name in facts for test in tests[name]]
         if not any(name in facts for name in tests):

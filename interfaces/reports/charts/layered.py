@@ -17,7 +17,7 @@ _SWEEPS = 6
 
 
 class Box(NamedTuple):
-    """A node. ``kind`` chooses the look; ``link`` is what a click opens."""
+    """A node. ``kind`` chooses the look; ``link`` is the target of a click."""
 
     name: str
     kind: str

@@ -35,7 +35,7 @@ MAX_AREA_POINTS = 100
 
 
 class _Frame(NamedTuple):
-    """Where the values of a panel lie in the picture."""
+    """The position of a panel's values in the picture."""
 
     top: float
     first: int
@@ -117,7 +117,7 @@ def _changed(course: Course) -> str:
 
 
 def in_finding(course: Course) -> str:
-    """What the finding says of the series; empty without one."""
+    """The text of the finding about the series; empty without one."""
     mark = course.mark
     if mark is None:
         return ""
@@ -134,7 +134,7 @@ def _row(course: Course) -> tuple[str, ...]:
 
 
 def _longest(steps: Sequence[Step], every: int) -> list[Step]:
-    """Of each so many steps the longest."""
+    """The longest step of each group of steps."""
     starts = range(0, len(steps), every or 1)
     return [max(steps[at : at + every], key=lambda step: step.total) for at in starts]
 

@@ -1,4 +1,4 @@
-"""Where the time of a step goes: each step with its parts, and the share of each operation.
+"""The parts of step times: each step with its parts, and the share of each operation.
 
 Operations contain one another (submitting a batch contains getting it), so that their shares do not
 add up; the parts of a step do.
@@ -41,8 +41,8 @@ class _Operation(NamedTuple):
 
 
 def step_time(facts: Sequence[Fact], *, columns: bool = True) -> Chart | None:
-    """None if neither two steps nor the share of an operation are known. Without ``columns``
-    the shares alone are drawn: the steps stand in another picture."""
+    """None if neither two steps nor the share of an operation are known. Without ``columns`` only
+    the shares are drawn: the steps are in another picture."""
     steps, operations = steps_of(facts), _operations(facts)
     if len(steps) < 2 and not operations:
         return None

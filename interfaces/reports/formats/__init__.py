@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class Document(NamedTuple):
-    """What is rendered: the report, what was read for it (path, what it is, number of facts), and
-    the severity that makes a problem a failure. ``detail`` is that of text: the ``verdict``, its
-    ``evidence`` too, or ``all``; ``why`` names one finding to tell of, ``command`` is
-    what gave the report."""
+    """The content to render: the report, its sources (path, kind, number of facts), and the
+    severity that makes a problem a failure. ``detail`` is that of text: the ``verdict``, its
+    ``evidence`` too, or ``all``; ``why`` names the one finding to explain, ``command`` produced the
+    report."""
 
     report: Report
     read: tuple[tuple[str, str, int], ...] = ()
@@ -50,7 +50,7 @@ class Picture(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """What is rendered where there is no report."""
+    """The content to render if there is no report."""
 
     tool: Mapping[str, str]
     problems: tuple[Problem, ...]

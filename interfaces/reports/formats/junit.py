@@ -94,7 +94,7 @@ def _said(document: Redacted[Document], lines: Iterable[Line]) -> str:
 
 
 def _fails(d: Diagnosis, fail_on: str) -> bool:
-    """As the exit code has it."""
+    """Whether it counts as a failure, as in the exit code."""
     if d.kind == "benign" or d.conflicting or fail_on == "never":
         return False
     return SEVERITIES.index(d.severity) >= SEVERITIES.index(fail_on)

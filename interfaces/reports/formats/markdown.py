@@ -207,7 +207,7 @@ def _unexplained(errors: Sequence[Unexplained]) -> Iterator[str]:
             yield f"  - {HEADING}{code(source_sentence(error.source))}"
             yield from (f"    - {code(text)}" for text in source_details(error.source))
         if error.row:
-            yield f"  - What {code(error.row)} says of it stands above."
+            yield f"  - What {code(error.row)} says of it is shown above."
         for issue in error.similar:
             but = f" But: {code(differences(issue))}" if issue.differs else ""
             yield f"  - {similar.HEADING}{code(similar.title(issue))}, {code(issue.link)}.{but}"

@@ -153,7 +153,7 @@ def _result(d: Diagnosis, number: int, files: Files) -> dict[str, Any]:
 
 
 def _open_result(error: Unexplained, number: int, files: Files) -> dict[str, Any]:
-    """An error of which nothing says what it means: neither a problem nor none."""
+    """An error without an explanation: neither a problem nor harmless."""
     known = {n: v for n, v in error._asdict().items() if v and n not in ("text", "source")}
     return {
         "ruleId": _UNEXPLAINED["id"],

@@ -79,7 +79,7 @@ def report_lines(report: Report, *, verbose: bool = False) -> Iterator[Line]:
     yield from _benign(view, verbose)
     yield from section("Ruled out:", _ruled_out(view, facts, whole=verbose or view.port is None))
     yield from section("Still open (partly supported, not known):", _open(report, verbose))
-    if view.port:  # the next action stands above
+    if view.port:  # the next action is shown above
         steps = [step for step in report.next if step.type != "action"]
         yield from next_lines(steps, "To find out more:")
     else:
@@ -125,7 +125,7 @@ def diagnosis_lines(
 
 
 def finding_lines(report: Report, name: str) -> Iterator[Line]:
-    """What the report says of one diagnosis: why it is concluded, ruled out, or neither."""
+    """The explanation of one diagnosis: why it is concluded, ruled out, or neither."""
     view = view_of(report)
     for d in report.diagnoses:
         if d.id == name:
@@ -143,7 +143,7 @@ def finding_lines(report: Report, name: str) -> Iterator[Line]:
             return
     known = [d.id for d in report.diagnoses]
     known += [each.id for each in report.ruled_out] + [each.id for each in report.unknown]
-    yield Line(f"Nothing here speaks for or against {one_line(name)}.", style="heading")
+    yield Line(f"Nothing here supports or contradicts {one_line(name)}.", style="heading")
     hint = did_you_mean(name, known) or f"`diagnose why-not {one_line(name)}` says what it needs"
     yield Line(hint, 2, mark="-> ")
 
@@ -169,7 +169,7 @@ def how_lines(
 def action_lines(
     actions: Iterable[Mapping[str, Any]], packet: Sequence[str] = ()
 ) -> Iterator[Line]:
-    """What to do, the exact commands, and how to see that it worked."""
+    """The actions, their exact commands, and the checks that they worked."""
     for number, action in enumerate(actions, 1):
         if number == 1:
             yield Line("Do:", 2, "heading")
@@ -203,7 +203,7 @@ def _steps(steps: Sequence[NextStep]) -> Iterator[Line]:
 
 
 def message_lines(messages: Sequence[Message], total: int) -> Iterator[Line]:
-    """What the error messages say."""
+    """The meaning of the error messages."""
     if not messages:
         what = "this message" if total <= 1 else f"any of these {total} messages"
         yield Line(f"Unknown: no row of the error tables explains {what}.", style="heading")
@@ -226,7 +226,7 @@ def _quoted(text: str) -> str:
 
 
 def _meaning(message: Message) -> Iterator[Line]:
-    """What a row says, and what decides whether its causes hold."""
+    """The text of a row, and the conditions that decide whether its causes hold."""
     if message.meaning:
         yield Line(message.meaning, 4)
     if message.fix:
@@ -271,7 +271,7 @@ def _unexplained(errors: Sequence[Unexplained], messages: Sequence[Message]) -> 
 
 
 def read_lines(read: Sequence[tuple[str, str, int]]) -> Iterator[Line]:
-    """What was read."""
+    """The sources that were read."""
     yield Line("Read:" if read else "Nothing here is an artefact that is known.", style="heading")
     for path, title, count in read:
         yield Line(f"{path}: {title}, {counted(count, 'fact')}", 2, mark="- ")
@@ -297,8 +297,8 @@ def _accepted(accepted: Iterable[Diagnosis]) -> Iterator[Line]:
 
 
 def _benign(view: ReportView, verbose: bool) -> Iterator[Line]:
-    """What is fine, and where a workflow stands, with its next actions. For a port, the stage table
-    says that already."""
+    """Benign findings and the state of a workflow, with its next actions. For a port, the stage
+    table shows that already."""
     benign, port = view.fine, view.port
     short = port is not None and not verbose
     if port and port.next and short:

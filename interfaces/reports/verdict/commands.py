@@ -1,5 +1,5 @@
-"""What to do first, and its command as it can be pasted: for a shell, in Python, or as arguments of
-a command at hand."""
+"""The first action and its command, ready to paste: for a shell, in Python, or as arguments of a
+given command."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ ACTION = 420
 CHECK = 170
 """Characters on how to see that an action worked."""
 _OPEN = lazy(r"[A-Z]{2}|\./|\.py\b|\.log\b|train\.jsonl")
-"""What may stand for something of the reader's."""
+"""Words that may be placeholders for the reader's own values."""
 _OPENS = lazy(r"--?[A-Za-z]|&&$|\|\|?$")
 OURS = lazy(
     r"(?<![`'\w.-])diagnose (?:probe [a-z-]{2,30}|inspect|watch|decode)\b"
-    r"(?![`'-])(?! (?:-|[A-Z]{2}))"  # a command with more behind it is left as it stands
+    r"(?![`'-])(?! (?:-|[A-Z]{2}))"  # a command followed by more text is left unchanged
 )
 
 
@@ -57,7 +57,7 @@ def command_lines(line: Line, most: int = MAX_LINES) -> Iterator[Line]:
         parts = [_Part(part) for row in rows for part in statements(row)]
         parts = _rows(text, room) if is_arguments(text) else parts
     shown = parts
-    if len(parts) > most:  # a command is whole or not there: nobody can paste its beginning
+    if len(parts) > most:  # a command is complete or left out: its beginning cannot be pasted
         rest = [_Part(WHOLE)]
         shown = rest if line.mark else [*parts[: most - 1], _Part("# ... (-v)")]
     for part in shown:
@@ -66,7 +66,7 @@ def command_lines(line: Line, most: int = MAX_LINES) -> Iterator[Line]:
 
 
 def announced(code: str) -> str:
-    """What stands above code and arguments."""
+    """The line above code and arguments."""
     if is_setting(code):
         return "In the configuration:"
     return "Add to the command:" if is_arguments(code) else "In Python, names as in your code:"
@@ -120,7 +120,7 @@ def action_lines(
 
 
 def _replaced(command: str, told: str) -> Iterator[Line]:
-    """What to put into a command, of which ``told`` may tell."""
+    """The values to fill into a command; ``told`` may explain some."""
     if put := replacements(command, told):
         yield Line(put, 2, mark=REPLACE)
 
@@ -164,7 +164,7 @@ def _rows(text: str, room: int) -> list[_Part]:
 
 
 def _groups(command: str) -> list[str]:
-    """Options with their values, and what stands between operators."""
+    """Options with their values, and the words between operators."""
     groups: list[str] = []
     for word in _words(command):
         if groups and not _OPENS.match(word):

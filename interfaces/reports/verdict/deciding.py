@@ -23,9 +23,9 @@ MAX_SUSPECTS = 2
 ELSE = 110
 """Characters of what to do where a step names nothing: one sentence."""
 SHORT = 200
-"""Characters of a command that stands beside another one."""
+"""Characters of a command shown next to another one."""
 _AT_HAND = frozenset(["train.py", "TARGET_MODELING_FILE", "server.log"])
-"""What everybody has who has such a trouble; other things have to be made first, or were read."""
+"""Files that every user with such a problem has; others must be created first, or were read."""
 _OF_FILE = lazy(r"diagnose probe [a-z-]{2,30} ([^\s-]\S{0,300})")
 _GIVEN = lazy(r"diagnose (?:--facts|inspect)(?: [^\s-]\S{0,300}){1,4}")
 _OF_COMMAND = lazy(r"(?:It|They|The (?:\w+ )?(?:command|output|chart|report)|The \w+ line)\b")
@@ -34,9 +34,8 @@ _ELSEWHERE = lazy(r"\b(?:below|lines?)\b")
 
 
 class Open(NamedTuple):
-    """What is told of an open cause: what is suspected, the step that decides it, if there is one
-    that fits, else the actions to begin with, what follows where they do not help, and what to hand
-    over then."""
+    """The texts on an open cause: the suspect, the deciding step if one fits, else the first
+    actions, the next step if they do not help, and the packet to hand over then."""
 
     suspects: Sequence[Line]
     step: Sequence[Line]
@@ -48,8 +47,8 @@ class Open(NamedTuple):
 def deciding(
     d: Diagnosis, view: ReportView, given: str, told: Sequence[str], *, decided: bool
 ) -> Open:
-    """Of a symptom. ``given`` is the command that gave the report, ``told`` what was said of the
-    symptom; ``decided`` says that another step stands on the screen."""
+    """The texts on a symptom. ``given`` is the command behind the report, ``told`` the text on the
+    symptom so far; ``decided``: the screen shows another step."""
     suspects = suspected(view)
     own: Sequence[Mapping[str, Any]] = d.actions
     otherwise, packet = "", d.packet
@@ -73,7 +72,7 @@ def deciding(
 
 
 def _second(otherwise: str, own: Sequence[Mapping[str, Any]]) -> list[Line]:
-    """What follows where the suspect is not the cause."""
+    """The next step if the suspect is not the cause."""
     return [Line(f"{otherwise}.", 2, mark="If it is not that: "), *_second_command(own)]
 
 
@@ -112,8 +111,8 @@ def suspected(view: ReportView) -> Sequence[Diagnosis]:
 
 
 def decider(view: ReportView, suspects: Sequence[Diagnosis]) -> NextStep | None:
-    """The reading of something at hand that tells most of the suspects apart. What has to be asked
-    or made first is better told by the symptom's own first step."""
+    """The reading of an available file that distinguishes most suspects. For others the symptom's
+    own first step is better."""
     names = {d.id for d in suspects}
     steps = [
         step
@@ -171,7 +170,7 @@ def with_given(command: str, given: str) -> str:
 
 
 def _sentence(actions: Sequence[Mapping[str, Any]]) -> str:
-    """What the first of these actions does, where one sentence can say it."""
+    """The first of these actions, if it fits in one sentence."""
     own = first_sentence(actions[0]["do"].partition(DECIDES.strip())[0]) if actions else ""
     return "" if not own or len(own) > ELSE or _ELSEWHERE.search(own) else own
 
@@ -183,7 +182,7 @@ def _is_short(action: Mapping[str, Any]) -> bool:
 
 
 def _otherwise(actions: Sequence[Mapping[str, Any]]) -> str:
-    """What the first of these actions does, in a sentence."""
+    """The first of these actions, in a sentence."""
     if not (own := _sentence(actions)):
         return "a consultation (diagnose, without more) asks what else it can be"
     hidden = actions[0].get("command") and not _is_short(actions[0])

@@ -26,7 +26,7 @@ SPARED = (
     REPLACE, "=> First: ",
     "To hand over: ",
 )  # fmt: skip
-"""What stands behind that which people act on; of the words of commands, the last ones."""
+"""The texts after the part that readers act on; of the words of commands, the last ones."""
 PACKET = 600
 """Characters of the list of what to hand over: the reader needs every item."""
 
@@ -73,6 +73,6 @@ def step_command(step: NextStep) -> Iterator[Line]:
 
 
 def is_open(view: ReportView) -> bool:
-    """Whether anything calls for a cause: nobody asks a sound run for more."""
+    """Whether anything needs a cause; a sound run does not."""
     complaint = any(fact.kind == "symptom" for _, fact, derived in view.report.facts if not derived)
     return bool(complaint or view.leads or view.report.unexplained)

@@ -65,7 +65,7 @@ _MEANINGS = {
     "DATA_DIR": "the data folder that the command was given",
     "NEW_REPO": "user/name of a repository that is new",
     "COMMAND": "the command that you called",
-    "SUBCOMMAND": "what stood behind it",
+    "SUBCOMMAND": "the word after it",
     "DETAIL": "the text behind 'detail'",
     "ERROR_TEXT": "the error that is quoted",
     "DATASET": "the name of the data set",
@@ -100,7 +100,7 @@ _COMPONENT = lazy(r"(?<![\w$])(?:the )?COMPONENT\b")
 
 
 def in_words(text: str) -> str:
-    """What to do or to check, where no fact names the component."""
+    """The action or check, if no fact names the component."""
     if "COMPONENT" not in text:
         return text
     return _COMPONENT.sub("the component", _IN_PATHS.sub("patch_<component>", text))
@@ -113,8 +113,8 @@ def known_words(command: str) -> frozenset[str]:
 
 
 def replacements(command: str, told: str) -> str:
-    """What to put in for each word of the command, and for each variable of it or of what is
-    ``told``, that stands for something of the reader's; those that were told of are left out."""
+    """The values to fill in for each placeholder of the command, and for each variable in it or in
+    ``told``; those already explained are left out."""
     shown = dict.fromkeys((*_WORD.findall(command), *_IN_TEXT.findall(told)))
     found = {
         word.strip("${"): "$" * word.startswith("$") + word.strip("${")
@@ -159,7 +159,7 @@ _TERMS = (
     ("ECC", r"ECC", ("memory",), "ECC is the error correction of the memory."),
     ("p95", r"p95", ("percentile", "95"), "p95 is the value that 95 % of the tokens stay below."),
 )
-"""What each term holds, how it looks, texts that say what it means, and its meaning."""
+"""For each term its values, its form, texts that explain it, and its meaning."""
 
 
 def glossary_lines(told: str) -> Iterator[Line]:

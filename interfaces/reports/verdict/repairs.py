@@ -1,5 +1,5 @@
-"""What to do where a reason says it: the right form of a call, or a repair that fits these facts.
-The actions of a finding are for all that leads to it."""
+"""Repairs that a reason names: the right form of a call, or a fix for these facts. The actions of a
+finding fit all of its causes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INSPECT = "diagnose inspect train.py"
 
 
 def first_action(d: Diagnosis, repair: Repair, where: str) -> list[Mapping[str, Any]]:
-    """What to do where a reason names the ``repair``."""
+    """The action if a reason names the ``repair``."""
     own: Mapping[str, Any] = d.actions[0] if d.actions else {}
     if not repair.do:
         return [_corrected(repair, own, where)]
@@ -45,7 +45,7 @@ def _corrected(repair: Repair, own: Mapping[str, Any], where: str) -> dict[str, 
     at = "the line after Where" if place else "the line that the command names"
     dots = " (...: your own values)" if "..." in code else ""
     do = (
-        f"Put what stands below in place of {at}{dots}"
+        f"Replace {at}{dots} by the lines below"
         if code
         else f"At {at}: {aside[:1].lower()}{aside[1:]}"
     )

@@ -1,6 +1,5 @@
-"""The verdict: a report on one screen, for somebody who has five seconds.
-
-What is wrong, why, where, what to do, what was ruled out; the derivations stand in the full text.
+"""The verdict: a report on one screen, for a reader with five seconds. It shows the cause, its
+reasons and places, the first action, and what was ruled out; the derivations are in the full text.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ SYMPTOM = "symptom, cause open"
 """Stands for the confidence of what was observed while its cause is open."""
 TO_DECIDE = "; the step below tells"
 """Stands behind the confidence of a cause whose first step is to find out."""
-CONFLICT = "Not settled: other facts speak against it (`-v` says which); decide first."
+CONFLICT = "Not settled: other facts contradict it (`-v` says which); decide first."
 SAME = "Rests on the same facts as '{}': settle that first, then look again."
 _LEADS_COUNTED = lazy(r"(?<=, and )\d{1,6} leads?(?=\.)")
 _BEGUN = ""
@@ -70,7 +69,7 @@ _BEGUN = ""
 
 def verdict_lines(report: Report, command: str = "") -> list[Line]:
     """The verdict on a report, for terminals. For one cause at most 24 lines of 80 columns, for
-    three at most 40. ``command`` is what gave the report."""
+    three at most 40. ``command`` produced the report."""
     view = view_of(report)
     most, later = MAX_LINES, MAX_LINES if len(view.causes) < 3 else 3
     told: list[str] = []
@@ -93,7 +92,7 @@ def verdict_lines(report: Report, command: str = "") -> list[Line]:
 
 
 def _leads_said(lines: list[Line]) -> list[Line]:
-    """A heading that counts leads of which no line is left says where they stand."""
+    """A heading that counts leads without a line left gives the option that shows them."""
     if any(line.mark in (LEADS, SUSPECTED) for line in lines):
         return lines
     return [
@@ -105,7 +104,7 @@ def _leads_said(lines: list[Line]) -> list[Line]:
 
 
 def _put_once(line: Line, told: set[str]) -> Line:
-    """What stands for the same in several commands is told once."""
+    """A placeholder with the same meaning in several commands is explained once."""
     fresh = [part for part in line.text.split("; ") if part not in told]
     told.update(fresh)
     return line._replace(text="; ".join(fresh))
@@ -145,9 +144,9 @@ def verdict_parts(view: ReportView, command: str = "") -> Iterator[Line]:
 def _cause(
     d: Diagnosis, view: ReportView, number: int | None, said: set[str], given: str
 ) -> Iterator[Line]:
-    """A cause; ``number`` is its place among several. What those before have ``said`` is not said
-    again: findings of one message have its meaning and its fix in common. ``given`` is the command
-    that gave the report."""
+    """A cause; ``number`` is its place among several. Texts already ``said`` by earlier causes are
+    not repeated: findings of one message share its meaning and fix. ``given`` is the command behind
+    the report."""
     alone = number is None
     is_open = not number and d.kind == "symptom" and bool(view.leads) and _undecided(view)
     sure = _sure(d, view)
@@ -198,7 +197,7 @@ def _cause(
 def _rests_on(
     d: Diagnosis, view: ReportView, told: Sequence[str], where: str, *, alone: bool
 ) -> Iterator[Line]:
-    """What a cause rests on, and where that is."""
+    """The evidence of a cause, and its places."""
     if alone and (quote := seen(d, view, (d.headline, where, *told))):
         yield Line(quote, 2, mark="Seen: ")
     elif alone and not (where or d.packet) and (source := known_from(d, view, told)):
@@ -258,7 +257,7 @@ def proposed_commands(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _rest(view: ReportView) -> Iterator[Line]:
-    """What was not explained, not read, ruled out."""
+    """Errors without explanation, inputs not read, and ruled-out causes."""
     report = view.report
     if report.unexplained:
         yield from _not_explained(report.unexplained)
@@ -288,7 +287,7 @@ def _not_explained(errors: Sequence[Unexplained]) -> Iterator[Line]:
 
 def _close(view: ReportView, command: str) -> Iterator[Line]:
     """How to see more, and, of several causes, the one to begin with: its title may have scrolled
-    by. One cause still stands on the screen."""
+    away. A single cause is still on the screen."""
     if not view.report.facts:
         return
     fine = [d for d in view.fine if not d.title.startswith(NEXT)]

@@ -32,9 +32,9 @@ COMMANDS = {
     "--bench-config $EXP_DIR/bench_config.yaml --output-dir $EXP_DIR/results/stage7 "
     "--tolerance 0.02",
 }
-"""As the knowledge has them, too. Stage 4 is work by hand."""
+"""The same as in the knowledge. Stage 4 is manual work."""
 MOST = 2
-"""A step that names more stages tells of where they run."""
+"""A step that names more stages describes where they run."""
 _SCRIPTS = dict.fromkeys("56", "run_teacher_forced_comparison")
 _RUNS = lazy(
     r"\b(?:[Rr]un|[Rr]edo|[Rr]epeat|[Gg]o (?:back )?to) Stages? (\d(?:(?:,| and|, then) \d)*)"
@@ -43,7 +43,7 @@ _NUMBER = lazy(r"\d")
 
 
 def stage_runs(told: str, command: str) -> Iterator[tuple[str, str]]:
-    """The stages that are to be run and whose command does not stand there, each with it."""
+    """The stages to run whose command is not shown yet, each with its command."""
     named = dict.fromkeys(n for found in _RUNS.findall(told) for n in _NUMBER.findall(found))
     for number in named if len(named) <= MOST else ():
         if number in COMMANDS and _SCRIPTS.get(number, f"run_stage{number}") not in command:

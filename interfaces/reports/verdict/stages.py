@@ -21,7 +21,7 @@ _UNSETTLED = "no stage, before"
 
 
 def stage_lines(port: Port, view: ReportView) -> Iterator[Line]:
-    """Where a port stands, before its causes; without any, what comes next."""
+    """The stages of a port, before its causes; without causes, the next step."""
     yield Line(listed(_states(port), STAGES), mark="Stages: ")
     if view.causes:
         yield from _unnamed_failures(port, view)
@@ -35,8 +35,8 @@ def stage_lines(port: Port, view: ReportView) -> Iterator[Line]:
 
 
 def _states(port: Port) -> Iterator[str]:
-    """The stages of a port: ``0 done``, those that call for something with their names, and those
-    of which nothing is known as a range."""
+    """The stages of a port: ``0 done``, those that call for something with their names, and unknown
+    ones as a range."""
     rows = list(port.rows)
     while rows:
         row = rows.pop(0)
@@ -83,8 +83,7 @@ def _unnamed_failures(port: Port, view: ReportView) -> Iterator[Line]:
 
 
 def stage_after(port: Port, *, command: bool = False) -> Iterator[Line]:
-    """Which stage follows where something is wrong: that comes first. With its command where the
-    cause has none of its own."""
+    """The stage to repeat after the repair, with its command if the cause has none of its own."""
     if not port.next or port.next.title.startswith(_UNSETTLED):
         return
     if port.next.missing and any(row.due and row.state == "done" for row in port.rows):

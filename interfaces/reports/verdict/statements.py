@@ -15,7 +15,7 @@ _HEADER = lazy(r"((?:if|for|while|with) .{1,300}?): (\S.*)")
 
 
 class _Group(NamedTuple):
-    """What stands in parentheses that are in no others."""
+    """The text in outermost parentheses."""
 
     begin: str
     inside: str

@@ -55,7 +55,7 @@ def without_cause(view: ReportView) -> Iterator[Line]:
 
 
 def _shown(d: Diagnosis, view: ReportView, told: Sequence[str]) -> Iterator[Line]:
-    """What shows that a lead holds, and where."""
+    """The evidence of a lead, and its places."""
     where = places(d, view)
     if quote := seen(d, view, (d.headline, where, *told)):
         yield Line(quote, 4, mark="Seen: ")
@@ -64,14 +64,15 @@ def _shown(d: Diagnosis, view: ReportView, told: Sequence[str]) -> Iterator[Line
 
 
 def _steps(view: ReportView) -> list[NextStep]:
-    """What to find out where no cause is proven; a lead that can be tried out says so itself."""
+    """The facts to find out if no cause is proven; a lead that can be tried out shows that
+    itself."""
     if not is_open(view) or any(lead.actions for lead in view.leads[:1]):
         return []
     return [step for step in view.report.next if step.type != "action"]
 
 
 def _fine(found: Sequence[Diagnosis], view: ReportView, *, alone: bool) -> Iterator[Line]:
-    """What is in order, and by what figure; of one that stands ``alone`` also what follows."""
+    """A benign finding with its figure; a single one (``alone``) also with its consequence."""
     for d in found[:MAX_FINE]:
         yield Line(one_line(d.title), style="good", mark="No fault: " if d.actions else "Fine: ")
         said = () if view.leads else reasons(d, view)[:1]
@@ -82,7 +83,8 @@ def _fine(found: Sequence[Diagnosis], view: ReportView, *, alone: bool) -> Itera
 
 
 def _looked(view: ReportView) -> Iterator[Line]:
-    """What "no problem" rests on, and what would tell more: it is not a certificate of health."""
+    """The basis of "no problem", and the steps that would add evidence: it is not a certificate of
+    health."""
     if not view.report.facts or (view.port and view.port.next) or _with_steps(view):
         return
     if view.report.unexplained:
@@ -94,7 +96,7 @@ def _looked(view: ReportView) -> Iterator[Line]:
 
 
 def _with_steps(view: ReportView) -> list[Diagnosis]:
-    """What is fine and told with what to do."""
+    """Benign findings that are shown with the actions."""
     told = view.port.next.finding if view.port and view.port.next else ""
     failed = view.port and any(row.alarming for row in view.port.rows)
     found = [d for d in view.fine if d.actions and d.id != told][::-1][:MAX_STEPS]
@@ -102,7 +104,7 @@ def _with_steps(view: ReportView) -> list[Diagnosis]:
 
 
 def _all_right(view: ReportView) -> Iterator[Line]:
-    """What is not a fault and still calls for something, such as the next stage of a port."""
+    """Findings that are not faults and still need an action, such as the next stage of a port."""
     for d in _with_steps(view):
         step = d.title.startswith(NEXT)
         yield Line(d.title.removeprefix(NEXT), 0, "good", mark=NEXT if step else "No fault: ")

@@ -38,7 +38,7 @@ QUOTE = 70
 SEEN = 130
 """Characters of a line of the evidence."""
 MEANING = 80
-"""Characters of a meaning that may stand in a sentence."""
+"""Length of a meaning that fits in a sentence."""
 MIN_NEWS = 2
 """Words that a line of the evidence has and the reasons lack."""
 _QUOTED = ("text", "snippet", "detail")
@@ -47,7 +47,7 @@ _NAMING = ("name", "component", "package", "pod", "path", "file")
 REPORTED = "your report in words; nothing was measured"
 _MESSAGES = ("message", "sentence", "warning")
 _OF_MESSAGE = lazy(r"\b(?:message|sentence|warning) (?:names|lists|prints)\b")
-"""What to do needs the message itself."""
+"""Actions that need the message itself."""
 _STEM = 5
 _WORD = lazy(r"[a-z0-9_]+")
 _NUMERAL = lazy(r"(?<![\w.])\d+(?:[.,]\d+)?(?![\d.]*\.\d|\w)")
@@ -78,15 +78,16 @@ class Reason(NamedTuple):
 
 
 def reasons(d: Diagnosis, view: ReportView) -> list[Reason]:
-    """Why, the one with a measured number first: what the rules say of these facts, and in a
-    sentence what it is. What says little more than title and earlier reasons is left out."""
+    """The reasons, those with a measured number first: the messages of the rules for these facts,
+    and one sentence of meaning. Reasons that add little to title and earlier reasons are left
+    out."""
     every = [Reason(_in_plain_words(text, view), repair) for text, repair in d.reasons]
     said = [each for each in dict.fromkeys(every) if each.whole and not _is_answer(each.whole)]
     said.sort(key=lambda each: not _numbers(each.text))
     found: list[Reason] = []
     known = _stems(d.headline)
     for reason in [*said[:1], Reason(first_sentence(d.gist)), *said[1:]]:
-        why = reason.text  # what to do about it is told elsewhere
+        why = reason.text  # its action is shown elsewhere
         new = _stems(why) - known
         told = " ".join([d.headline, *(each.whole for each in found)])
         measures = reason in said and bool(_numbers(why) - _numbers(told))
@@ -146,7 +147,7 @@ def first_sentence(text: str) -> str:
 
 
 def brief(text: str, limit: int = SENTENCE) -> str:
-    """As many whole sentences as fit, at least one; a sentence that is too long is cut."""
+    """The first whole sentences that fit, at least one; a sentence that is too long is cut."""
     if len(text) <= limit:
         return text
     end = max(text.rfind(mark, 0, limit) for mark in (". ", "; ", ": "))
@@ -181,7 +182,7 @@ def new(found: Sequence[Reason], said: set[str]) -> list[Reason]:
 
 
 def places(d: Diagnosis, view: ReportView) -> str:
-    """Where the evidence stands: files with lines, functions, components."""
+    """The places of the evidence: files with lines, functions, components."""
     known = {name: fact for name, fact, derived in view.report.facts if not derived}
     found: dict[str, float] = {}
     for name in _evidence(d, view):
@@ -234,8 +235,8 @@ def _place_of(fact: Fact) -> Iterator[str]:
 
 
 def effects(d: Diagnosis, view: ReportView) -> list[str]:
-    """What a cause accounts for and somebody noticed: complaints, in their own words where there
-    are some, else symptoms that rest on more than the evidence of the cause, the worst first."""
+    """The noticed effects of a cause: complaints, in the user's words if there are any, else
+    symptoms that rest on more than the evidence of the cause, the worst first."""
     found = {each.id: each for each in view.report.diagnoses if each.kind == "symptom"}
     complaints = {name: fact for name, fact, _ in view.report.facts if fact.kind == "symptom"}
     own = _evidence(d, view)
@@ -276,8 +277,8 @@ def _needs_message(do: str) -> bool:
 
 
 def seen(d: Diagnosis, view: ReportView, shown: Iterable[str]) -> str:
-    """A line of the evidence as it stood there, of code or a comparison, or of a message where the
-    reasons measure nothing: what shows that they hold. Nothing if they say it."""
+    """A verbatim line of the evidence: of code or a comparison, or of a message if the reasons have
+    no figure. Nothing if the reasons contain it."""
     own = _evidence(d, view)
     told = " ".join(shown)
     words = _stems(told)
@@ -293,8 +294,8 @@ def seen(d: Diagnosis, view: ReportView, shown: Iterable[str]) -> str:
 
 
 def known_from(d: Diagnosis, view: ReportView, told: Iterable[str]) -> str:
-    """On what a finding rests of which nothing is quoted: an answer, a report in words, or the
-    values of a fact. Nothing if the reasons measure something, or say it."""
+    """Evidence without a quotation: an answer, a report in words, or the values of a fact. Nothing
+    if the reasons have a figure or mention it."""
     said = " ".join(told)
     if _numbers(said) or "reported" in said:
         return ""
@@ -313,7 +314,7 @@ def known_from(d: Diagnosis, view: ReportView, told: Iterable[str]) -> str:
 
 
 def _is_told(fact: Fact, said: str, view: ReportView) -> bool:
-    """Whether the names and texts of a fact, of which there are some, have all been said."""
+    """Whether a fact has names and texts, and all of them have been said."""
     plain = [
         str(value)
         for name, value in fact.values
@@ -323,13 +324,13 @@ def _is_told(fact: Fact, said: str, view: ReportView) -> bool:
 
 
 def _values_of(fact: Fact, view: ReportView) -> str:
-    """What a fact says beyond the names of its attributes: those are words of the engine."""
+    """The values of a fact, without the names of its attributes, which are words of the engine."""
     values = ((name, value) for name, value in fact.values if not isinstance(value, bool))
     return " ".join(_meaning(fact, name, view) or str(value) for name, value in values)
 
 
 def _meaning(fact: Fact, name: str, view: ReportView) -> str:
-    """What a value stands for, where it is one of a list."""
+    """The meaning of a value, if it is one of a list."""
     return view.report.meanings.get(f"{fact.kind}.{name}={fact.get(name)}", "")
 
 
@@ -373,7 +374,7 @@ def _plainly(name: str, value: object) -> str:
 
 
 def looked_at(view: ReportView) -> str:
-    """What the facts of a report are about, by their kinds, the most frequent first."""
+    """The subjects of the facts of a report, by their kinds, the most frequent first."""
     counts: dict[str, int] = {}
     for _, fact, derived in view.report.facts:
         if not derived:
@@ -383,15 +384,15 @@ def looked_at(view: ReportView) -> str:
 
 
 def rivals(view: ReportView) -> Sequence[RuledOut]:
-    """What was ruled out of that which could have been the cause of the same symptoms. At
-    most two, of different areas."""
+    """Ruled-out rivals that could have caused the same symptoms. At most two, of different
+    areas."""
     found = [d for d in (*view.causes, *view.leads) if d.kind != "benign"]
     symptoms = {d.id for d in view.report.diagnoses if d.kind == "symptom"}
     symptoms.update(effect for d in found for effect in d.explains)
     ids = {d.id for d in found}
     out = [r for r in view.report.ruled_out if r.kind in ("", *_FOUND_OUT) and r.id not in ids]
     rival = [r for r in out if symptoms.intersection(r.explains)]
-    if any(d.kind != "symptom" for d in view.causes):  # nobody looks elsewhere any more
+    if any(d.kind != "symptom" for d in view.causes):  # no need to look elsewhere any more
         areas = {_area(name) for name in ids}
         rival = [r for r in rival if _area(r.id) in areas]
     if not (view.causes or view.leads or view.fine):
