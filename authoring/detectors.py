@@ -49,14 +49,14 @@ ASKED = {
     "homes": r"/home/|[Uu]sers[/\\]",
     "hosts": r"(?i)\.(?:internal|local|lan|corp|intra|private|home\.arpa)|(?:ip|ec2)-\d",
     "escapes": ESCAPES,
-    # What stands for a text, be it of UTF-16, is not any letters: see _TEXT64. Hex of a text begins
-    # each byte with 2 to 7. Names and digests differ.
+    # The code of a text, even of UTF-16, has no arbitrary letters: see _TEXT64. Hex of a text
+    # begins each byte with 2 to 7. Names and digests differ.
     "runs": (
         rf"(?:{_TEXT64}){{3}}|{_WIDE64}|[A-Z2-7]{{24}}|(?:[2-7][0-9A-Fa-f]){{12}}"
         r"|(?:[2-7][0-9A-Fa-f][ :,-]){11}"
     ),
 }
-"""What a text must hold for the detectors that are code to have a chance in it."""
+"""Words, one of which a text must contain for the detectors in code to match."""
 
 Kind = Literal["API_KEY", "TOKEN", "PASSWORD", "PRIVATE_KEY"]
 
@@ -72,7 +72,7 @@ class Format(Strict):
 
     @property
     def asked(self) -> str:
-        """What a text must hold."""
+        """Words that a text must contain."""
         head = _LITERAL.match(self.pattern)
         return self.quick or (head[0] if head else "")
 
@@ -83,7 +83,7 @@ class Format(Strict):
 
 
 class Issuer(Strict):
-    """Who gives out credentials, and where that is described."""
+    """An issuer of credentials, and its documentation."""
 
     issuer: str
     source: str
@@ -92,7 +92,7 @@ class Issuer(Strict):
 
 
 class Context(Strict):
-    """What stands around a credential."""
+    """The text around a credential."""
 
     name: str
     kind: Kind
@@ -103,7 +103,7 @@ class Context(Strict):
 
     @property
     def asked(self) -> str:
-        """What a text must hold."""
+        """Words that a text must contain."""
         return f"(?i){self.quick}"
 
     def detector(self) -> Detector:

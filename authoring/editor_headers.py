@@ -36,7 +36,7 @@ def with_header(path: Path, text: str, schemas: Path) -> str:
 
 
 def add_headers(folders: Iterable[Path], schemas: Path) -> int:
-    """Give every YAML file below the folders its header; says how many have changed."""
+    """Give every YAML file below the folders its header; return how many changed."""
     changed = 0
     for path in sorted(path for folder in folders for path in folder.rglob("*.yaml")):
         text = path.read_text(encoding="utf-8")

@@ -120,7 +120,7 @@ def _arrange(node: Any, column: int) -> None:
 
 
 def _fit(value: Any, column: int, inside: int) -> None:
-    """Arrange a value that begins at a column; as a block its parts stand at ``inside``."""
+    """Arrange a value that begins at a column; as a block its parts are indented to ``inside``."""
     if not isinstance(value, dict | list):
         return
     if value.fa.flow_style():  # type: ignore[union-attr]
@@ -133,8 +133,8 @@ def _fit(value: Any, column: int, inside: int) -> None:
 
 
 def _is_spread(value: Any) -> bool:
-    """Whether a value was written over several lines. What its author kept on one stays there: a
-    table of attributes reads best with a line for each."""
+    """Whether a value was written over several lines. Values that the author kept on one line stay
+    there: a table of attributes reads best with a line for each."""
     lines = {value.lc.line}
     queue = [value]
     for node in queue:  # grows while it is walked

@@ -1,6 +1,6 @@
 """Two states of knowledge compared: by what entries say, and by what they do in the cases of both.
 
-What fires additionally in some case is loosened, what no longer fires is tightened. The texts do
+An entry that fires in more cases is loosened, one that fires in fewer is tightened. The texts do
 not decide that: a rewritten condition may mean the same.
 """
 
@@ -85,7 +85,7 @@ class _Side:
         ]
 
     def run(self, case: _Case) -> set[Deed] | None:
-        """What each entry concludes; None if the facts are not of this vocabulary."""
+        """The conclusions of each entry; None if the facts are not of this vocabulary."""
         vocabulary = self._doctor.base.vocabulary
         try:
             read = [vocabulary.read(f, Location("case"), Provenance("test")) for f in case.facts]
@@ -191,7 +191,7 @@ def _behaviour(
 
 
 def _logic(built: Built) -> dict[str, str]:
-    """What each entry compiles to, with the values of parameters."""
+    """The compiled rules of each entry, with the values of parameters."""
     found: dict[str, list[str]] = defaultdict(list)
     for rule in built.rules:
         conditions = [_spelled(literal, built.forms.patterns) for literal in rule.literals]
@@ -206,7 +206,7 @@ def _spelled(literal: Literal, patterns: SharedPatterns) -> str:
 
 
 def _settled(item: Item) -> Any:
-    """What an entry says that is not wording, and does not become a rule: severity, effects, the
+    """The fields of an entry that are neither wording nor part of a rule: severity, effects, the
     probes of a tree ..."""
     return _without_wording(item.entry.model_dump()) if item.form in ("diagnosis", "tree") else None
 

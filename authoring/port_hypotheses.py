@@ -18,7 +18,7 @@ FILE, RELATIONS = REPLAY / "hypotheses.yaml", REPLAY / "relations.yaml"
 
 
 def hypothesis_problems(_subject: object) -> Iterator[Problem]:
-    """What the schemas do not take in the files of this installation."""
+    """The parts of this installation's files that the schemas refuse."""
     yield from shape_problems(FILE)
     yield from shape_problems(RELATIONS, RelationsFile)
 

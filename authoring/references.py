@@ -1,4 +1,4 @@
-"""Which entry refers to which: concludes it, rules it out, explains, needs or refines it."""
+"""The references between entries: concludes, rules out, explains, needs or refines."""
 
 from __future__ import annotations
 

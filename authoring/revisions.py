@@ -59,7 +59,7 @@ Knowledge = tuple[Texts, Texts]
 
 
 def _of_folder(path: Path) -> tuple[Knowledge, bool]:
-    """The files of a folder, and whether they are knowledge that stands alone."""
+    """The files of a folder, and whether they are complete knowledge."""
     if (path / "knowledge").is_dir() and (path / _VOCABULARY).is_dir():
         return Layer(vocabulary_in(str(path)), files_in(path / "knowledge")).texts(), True
     own_vocabulary, own = overlay_layer(path, tests=True).texts()

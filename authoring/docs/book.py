@@ -89,7 +89,7 @@ class Book:
         return text(f" ({', '.join([*said, *dict.fromkeys(strengths)])})")
 
     def _ground(self, item: Item) -> Iterator[Section]:
-        """What an entry rests on: thresholds, sources, conflicts, cases, its place."""
+        """The basis of an entry: thresholds, sources, conflicts, cases, its place."""
         entry = item.entry
         yield Section("Thresholds", _thresholds(item))
         conflicts = (

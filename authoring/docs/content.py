@@ -1,4 +1,4 @@
-"""What a page says, whatever the format: runs of text in blocks in sections."""
+"""The content of a page in any format: runs of text in blocks in sections."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Section(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page. ``words`` is what a search finds it by, besides title and name."""
+    """A page. ``words`` are the search terms, besides title and name."""
 
     name: str
     form: str

@@ -1,4 +1,4 @@
-"""What each form of entry says on its page."""
+"""The page of each form of entry."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .content import (
 )
 
 MOST_WORDS = 400
-# Layout of YAML only: other characters that Python counts as white space are told as they are.
+# Layout of YAML only: other characters that Python counts as white space are shown unchanged.
 _LAYOUT = re.compile(r"[ \t\n]+")
 
 
@@ -46,7 +46,7 @@ def own_sections(item: Item, link: Link, titles: Mapping[str, str]) -> Iterator[
 
 
 def words(item: Item) -> str:
-    """What a search finds the entry by, besides its title and id."""
+    """The search terms of the entry, besides its title and id."""
     entry = item.entry
     parts: list[str] = []
     if isinstance(entry, e.Diagnosis):

@@ -46,6 +46,6 @@ def drawing(graph: Graph) -> Markup:
 
 
 def address(page: str) -> str:
-    """Where a page, or a part of one (``page#part``), is."""
+    """The address of a page, or of a part of one (``page#part``)."""
     name, hash_, part = page.partition("#")
     return f"{name}.html{hash_}{part}"

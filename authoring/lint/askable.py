@@ -39,7 +39,7 @@ def _vocabularies(subject: Subject) -> Iterator[Document]:
 
 
 def unasked(built: Built) -> set[str]:
-    """The kinds that say why nobody is asked of them: facts files bring them."""
+    """The kinds that declare why there is no question about them: facts files bring them."""
     found = set()
     for document in built.documents:
         if isinstance(document.data, dict) and document.data.get("schema") == SCHEMA:
@@ -63,7 +63,7 @@ def _ask_problems(subject: Subject, document: Document) -> Iterator[Problem]:
 
 
 def _text_problems(subject: Subject, document: Document) -> Iterator[Problem]:
-    """Questions of the vocabulary: shown as they stand, about one fact."""
+    """Questions of the vocabulary: shown verbatim, about one fact."""
     for name in document.data.get("questions") or {}:
         question = subject.vocabulary.questions[name]
         for place in _PLACE.findall(question.text):
@@ -87,7 +87,7 @@ def _unreached(subject: Subject) -> Iterator[Problem]:
     for rule in reached(subject.built, unasked(subject.built)):
         for kind, text, at in () if rule.ways else rule.lacks:
             if text in seen or subject.vocabulary.kinds[kind].derived or not at:
-                continue  # a derived one is told where it is derived; each condition is told once
+                continue  # each condition is reported once, a derived kind where it is derived
             seen.add(text)
             message = f"{rule.entry} waits for {text}, which no probe gives and nobody is asked for"
             hint = "write 'ask' at the attribute, or a question of the vocabulary; or say why: "

@@ -94,7 +94,7 @@ def _shape_problems(item: Item) -> Iterator[Problem]:
 
 
 def _open_ends(item: Item, spans: list[_Span]) -> Iterator[Problem]:
-    """Observables are not negative where nothing says so: a first band from 0 is complete."""
+    """Observables are not negative by default: a first band from 0 is complete."""
     lowest, highest = spans[0], spans[-1]
     if item.entry.gaps or (lowest.low <= 0 and highest.high == math.inf):
         return

@@ -1,4 +1,4 @@
-"""Test cases: that each entry has them, and that they speak of what exists."""
+"""Checks test cases: each entry has them, and they name existing entries."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def case_problems(subject: Subject) -> Iterator[Problem]:
 
 
 def _renamed(subject: Subject) -> dict[str, str]:
-    """Entries without any case, and the like names of which cases speak that no entry has: most
-    likely one of the two is misspelt."""
+    """Entries without any case, and similar names in cases that no entry has: most likely one of
+    the two is misspelt."""
     spoken = {case.entry for _, file in subject.source.tests for case in file.cases if case.entry}
     lonely = {i.id for form in _SHOWN for i in subject.forms[form]} - spoken
     found: dict[str, str] = {}

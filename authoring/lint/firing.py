@@ -57,7 +57,7 @@ def _impossible(
         if reason and literal.mode in ("match", "refuted", "aggregate"):
             # A reason names the attribute first; the place is that of its test.
             return "MM244", reason, (*at, "where", reason.partition(":")[0]), _NEVER_HINT
-        # Literals without a place chain the nodes of trees; nobody wrote them.
+        # Literals without a place chain the nodes of trees and are not written in the YAML.
         if at and (reason := derived.missing(literal.mode, pattern)):
             return "MM246", reason, at, "derive it in a rule, or remove this part"
     for clash in _clashes(subject, rule):
@@ -136,7 +136,7 @@ def _always(subject: Subject, item: Item, rules: Sequence[Rule]) -> Iterator[Pro
 
 
 class _Derived:
-    """What the rules derive, by kind: to find conditions on what nothing derives."""
+    """The facts that rules derive, by kind: to find conditions that no rule can satisfy."""
 
     def __init__(self, subject: Subject) -> None:
         self._kinds = subject.vocabulary.kinds

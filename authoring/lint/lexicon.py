@@ -1,4 +1,4 @@
-"""The lexicon: every symptom can be said, and every phrase is understood as what it stands for."""
+"""Checks the lexicon: every symptom has phrases, and every phrase is understood as its symptom."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def lexicon_problems(subject: Subject) -> Iterator[Problem]:
 
 
 def digest(topics: Sequence[Sequence[object]]) -> str:
-    """What stands for the topics that weights were learned from."""
+    """The digest of the topics that weights were learned from."""
     return hashlib.sha256(json.dumps(topics).encode()).hexdigest()[:16]
 
 
@@ -105,7 +105,7 @@ def _misunderstood(subject: Subject) -> Iterator[Problem]:
     understander = Understander({**plain, "topics": known})
     for document, path, symptom, phrase in _phrases(subject):
         if symptom not in symptoms:
-            continue  # which is told already
+            continue  # which is reported already
         found = understander.understand(phrase)
         if symptom in found.symptoms:
             continue

@@ -1,4 +1,4 @@
-"""What is linted: compiled knowledge, with the questions that many checks ask of it."""
+"""The input of lint: compiled knowledge, with queries that many checks share."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Subject:
         return self.built.forms.patterns
 
     def places(self, rule: Rule) -> tuple[Path, ...]:
-        """Where the literals of a rule stand in its entry."""
+        """The places of the literals of a rule in its entry."""
         return self.built.forms.places[rule.id]
 
 

@@ -1,5 +1,5 @@
-"""Messages: what they name exists, those about a threshold say the number and the limit, and none
-only repeats the title that stands above it."""
+"""Checks messages: the names in them exist, those about a threshold give number and limit, and none
+only repeats the title above it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def said_by_title(text: str, title: str) -> bool:
 
 
 def _placeholder_problems(item: Item, subject: Subject) -> Iterator[Problem]:
-    """Placeholders that no alias, attribute or parameter stands behind."""
+    """Placeholders without an alias, attribute or parameter."""
     kinds = subject.vocabulary.kinds
     aliases = _aliases(item, subject)
     parameters = getattr(item.file, "parameters", {})
@@ -115,7 +115,7 @@ def _saying(entry: Any) -> Iterator[tuple[Path, e.Rule | e.Branch | e.Band]]:
 
 
 def _first_message(rule: Rule, item: Item) -> str:
-    """What a rule says first; nothing for a branch that only repeats question and answer."""
+    """The first message of a rule; nothing for a branch that only repeats question and answer."""
     if item.form == "tree":
         _, node, answer = rule.id.partition("#")[0].rsplit("/", 2)
         if node in item.entry.nodes and not item.entry.nodes[node].branches[answer].message:
@@ -124,7 +124,7 @@ def _first_message(rule: Rule, item: Item) -> str:
 
 
 def _number_problems(item: Item, subject: Subject) -> Iterator[Problem]:
-    """Thresholds of which the message says neither what was measured nor what would be normal."""
+    """Thresholds whose message gives neither the measured nor the normal value."""
     seen: set[Path] = set()
     for rule in subject.rules[item.id]:
         concludes = any(conclusion.kind == "diagnosis" for conclusion in rule.conclusions)
@@ -194,7 +194,7 @@ def _said(message: str, threshold: _Threshold) -> bool:
 
 
 def _numbers(message: str) -> Sequence[float]:
-    """The numbers that stand in a compiled message, percentages as shares, too."""
+    """The numbers in a compiled message, percentages also as shares."""
     found = [float(match) for match in _CONSTANT.findall(message)]
     for numeral, percent in _NUMERAL.findall(re.sub(r"\{[^{}]*\}", " ", message)):
         number = float(numeral.replace(",", ""))

@@ -159,7 +159,7 @@ def _action_problems(subject: Subject) -> Iterator[Problem]:
 
 
 def _settings(actions: Iterable[e.Action]) -> dict[str, set[str]]:
-    """What the commands of actions set: pinned packages and environment variables."""
+    """The settings in commands of actions: pinned packages and environment variables."""
     found: dict[str, set[str]] = defaultdict(set)
     for action in actions:
         for pattern in (_PIN, _ASSIGNMENT):

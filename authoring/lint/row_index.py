@@ -1,4 +1,4 @@
-"""Which error rows match a fact, quickly enough to try every sample against every row."""
+"""Finds the error rows that match a fact, quickly enough to try every sample against every row."""
 
 from __future__ import annotations
 

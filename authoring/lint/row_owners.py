@@ -1,4 +1,4 @@
-"""Whose messages rows know: owners that nobody declares, and wording that is not a row's own."""
+"""Checks the owners of rows: undeclared owners, and wording that is not a row's own."""
 
 from __future__ import annotations
 

@@ -12,11 +12,12 @@ from ...facts import Problem
 from .lint_context import Subject
 
 _IDENTIFIER = re.compile(r"(?<![\w-])(?:--[a-z][\w-]+|[A-Za-z]\w*_\w+|[A-Z][a-z]+[A-Z]\w+)(?!\w)")
-"""Names of options, arguments and classes; plain words may stand in any message."""
+"""Names of options, arguments and classes; plain words may occur in any message."""
 
 
 def row_word_problems(subject: Subject) -> Iterator[Problem]:
-    """Names in the words of a row that stand in its samples only where its pattern takes any."""
+    """Names in the texts of a row that come from parts of its samples where its pattern matches
+    anything."""
     for item in subject.forms["error"]:
         row: e.ErrorEntry = item.entry
         fixed = row.match.pattern or row.match.template
@@ -35,11 +36,11 @@ def row_word_problems(subject: Subject) -> Iterator[Problem]:
 
 
 def _matched(row: e.ErrorEntry) -> Iterator[str]:
-    """What the pattern matches of each sample."""
+    """The part of each sample that the pattern matches."""
     try:
         pattern = compile_re2(row.match.pattern or template_pattern(row.match.template))
     except ValueError:
-        return  # compiling has said so
+        return  # the compiler has reported it
     for sample in row.samples:
         for text in (sample, sample.partition(": ")[2]):
             if found := pattern.search(text):

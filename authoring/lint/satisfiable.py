@@ -14,7 +14,7 @@ _ORDER = ("lt", "le", "gt", "ge")
 
 
 def contradiction(kind: Kind, tests: Iterable[tuple[str, str, Any]]) -> str:
-    """Why no fact of the kind can pass all tests; empty if one can, as far as is known."""
+    """The reason why no fact of the kind can pass all tests; empty if one may."""
     by_attribute: dict[str, list[tuple[str, Any]]] = {}
     for name, op, operand in tests:
         if name in kind.attributes:

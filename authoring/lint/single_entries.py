@@ -1,4 +1,4 @@
-"""What every entry needs: sources, something to do, and words that stand for something."""
+"""Checks single entries: sources, actions, and words with a meaning."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _NAMED = re.compile(
     r"[0-9`\"=$_/]|--\w|\w[.(]\w|\w\(\)|\b[A-Z]{3,}\b|\w[a-z][A-Z]|'\w+'"
     r"|\b(?:message|warning|line|packet|list)\b.{0,80}\b(?:names|says|lists|prints|below)\b"
 )
-"""What somebody can type, open or look at."""
+"""Words for things to type, open or look at."""
 _COUNTED = re.compile(
     r"\b(?:no|none|nothing|one|both|each|every|all|any|same|equals?|differs?|once|twice|first|last|prints|"
     r"lists|shows|names)\b",
     re.IGNORECASE,
 )
-"""What is observed in words: how many, alike or not, what a program prints."""
+"""Words for observations: how many, alike or not, the output of a program."""
 _CAPITALS = re.compile(r"(?<![\w${])[A-Z][A-Z_]{2,}(?![\w=])")
 
 
@@ -54,7 +54,7 @@ def entry_problems(subject: Subject) -> Iterator[Problem]:
 
 
 def _unfinished(document: Document, value: Any, path: Path) -> Iterator[Problem]:
-    """Places that `diagnose kb new` has marked and nobody has filled in."""
+    """Places that `diagnose kb new` has marked and that are not filled in."""
     if isinstance(value, str) and UNFINISHED in value:
         message = f"not filled in yet: {excerpt(value)}"
         yield Problem("MM289", message, document.where(path), "write what the text asks for")
@@ -82,7 +82,7 @@ def _advice_problems(item: Item) -> Iterator[Problem]:
 
 
 def _action_problems(item: Item, subject: Subject) -> Iterator[Problem]:
-    """Commands that nobody can paste as they stand."""
+    """Commands that cannot be pasted unchanged."""
     entry: e.Diagnosis = item.entry
     kinds = subject.vocabulary.kinds.values()
     known = {probe.placeholder for probe in subject.vocabulary.probes.values()}
@@ -109,8 +109,8 @@ def _action_problems(item: Item, subject: Subject) -> Iterator[Problem]:
 
 
 def _step_problems(item: Item) -> Iterator[Problem]:
-    """Actions that leave open what to type or edit, and checks that leave open what to look at. The
-    first action of a fault is what a verdict tells people to do, and needs both."""
+    """Actions that do not say what to type or edit, and checks that do not say what to look at. A
+    verdict shows the first action of a fault, which needs both."""
     entry: e.Diagnosis = item.entry
     if entry.kind == "benign" or entry.status == "deprecated" or isinstance(entry, Issue):
         return
@@ -135,8 +135,7 @@ def _plain(name: str) -> str:
 
 
 def _form_problems(item: Item, subject: Subject) -> Iterator[Problem]:
-    """Where a packet says that something is found, and an action what it brings, there must be such
-    facts."""
+    """Facts that a packet or an action names must be possible."""
     for path, found in _fact_forms(item.entry):
         yield from _form_problem(found, item.where(*path), subject)
 

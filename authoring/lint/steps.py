@@ -1,5 +1,5 @@
-"""What people do first: a snippet that runs as it stands, outcomes that can be told apart, a check
-that can fail, and words that are understood at the first reading."""
+"""Checks the first steps: a snippet that runs unchanged, outcomes that differ, a check that can
+fail, and words that are clear at the first reading."""
 
 from __future__ import annotations
 

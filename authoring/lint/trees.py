@@ -46,7 +46,7 @@ def _shape_problems(item: Item, vocabulary: Vocabulary, trees: Iterable[str]) ->
 
 
 def _twin_problems(item: Item) -> Iterator[Problem]:
-    """Branches of one question that nobody can tell apart."""
+    """Branches of one question that look the same."""
     for name, node in item.entry.nodes.items():
         seen: dict[str, str] = {}
         for answer, branch in node.branches.items():
@@ -138,7 +138,7 @@ def _contradicted(condition: tuple[bool, object], settled: _Settled, vocabulary:
 
 
 def _exclusive(left: c.Pattern, right: c.Pattern, vocabulary: Vocabulary) -> str:
-    """Why no fact about one thing passes both patterns; empty if one might."""
+    """The reason why no fact about one thing passes both patterns; empty if one might."""
     kind = vocabulary.kinds.get(left.fact)
     if kind is None or not kind.functional:
         return ""

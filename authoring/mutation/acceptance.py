@@ -10,7 +10,7 @@ from .score import SURVIVED, Verdict
 
 
 class Acceptances:
-    """What the test files say under ``accepted_faults``."""
+    """The ``accepted_faults`` of the test files."""
 
     def __init__(self, source: KnowledgeSource) -> None:
         self._accepted: dict[tuple[str, str], tuple[str, Location]] = {
@@ -23,12 +23,11 @@ class Acceptances:
         }
 
     def reason(self, verdict: Verdict) -> str:
-        """Why a fault may survive; empty if nobody has said so."""
+        """The reason why a fault may survive; empty without one."""
         return self._accepted.get((verdict.entry, verdict.fault), ("", None))[0]
 
     def stale(self, tried: Collection[str], verdicts: Iterable[Verdict]) -> Iterator[Problem]:
-        """Acceptances of faults that do not survive, among entries of which all faults were
-        tried."""
+        """Acceptances of faults that do not survive, among entries whose faults were all tried."""
         alive = {(v.entry, v.fault) for v in verdicts if v.outcome == SURVIVED}
         for (entry, fault), (_, where) in self._accepted.items():
             if entry in tried and (entry, fault) not in alive:

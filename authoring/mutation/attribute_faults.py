@@ -136,7 +136,7 @@ def moved(bound: float, sign: int, whole: bool) -> float:
 
 
 def spelled_test(test: Test) -> str:
-    """A test nearly as it stands in YAML."""
+    """A test nearly as in YAML."""
     operand = spelled(test.operand)
     if test.op != "eq":
         operand = f"{{{_plain(test.op)}: {operand}}}"
@@ -144,7 +144,7 @@ def spelled_test(test: Test) -> str:
 
 
 def spelled(node: Any, limit: int = 90) -> str:
-    """Data nearly as it stands in YAML, shortened."""
+    """Data nearly as in YAML, shortened."""
     text = _spelled(node)
     return text if len(text) <= limit else text[: limit - 3] + "..."
 

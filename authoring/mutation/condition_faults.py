@@ -1,6 +1,6 @@
 """Faults in conditions.
 
-A condition of the YAML may stand in several compiled rules. A fault of it is made in all of them:
+A condition of the YAML may be part of several compiled rules. A fault of it is made in all of them:
 in every literal that was compiled from its place.
 """
 
@@ -151,8 +151,7 @@ class ConditionFaults:
             yield self._fault(place, edit, _affirmed)
 
     def _said(self, place: Path, negated: bool = True) -> str:
-        """A condition as it stands in the YAML, or would stand there if an issue were not short for
-        it."""
+        """A condition as in the YAML, or as it would be there if an issue did not stand for it."""
         item = self._item
         node: Any = item.document.data
         if isinstance(item.file, OfPackage):
@@ -183,8 +182,8 @@ class ConditionFaults:
 
 
 def _is_condition(item: Item, place: Path, literal: Literal) -> bool:
-    """Whether a literal stands for a condition that somebody wrote: not for a place in a tree, an
-    answer to its questions, or what an overlay demands besides."""
+    """Whether a literal comes from a written condition, not from a place in a tree, an answer to
+    its questions, or an overlay."""
     if item.form == "tree":
         return len(place) > 2
     return literal.alias in ("m", "r") if not place else place[0] != "only_if"

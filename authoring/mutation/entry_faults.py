@@ -29,7 +29,7 @@ class EntryFaults:
 
     def of(self, item: Item) -> list[Fault]:
         """Every fault of an entry; of those with the same rules, the first."""
-        # What assumes something follows from what does not: it has no faults of its own.
+        # Rules for facts with an assumption follow from the others and have no faults of their own.
         rules = [rule for rule in self._rules.get(item.id, []) if not is_twin(rule)]
         conditions = ConditionFaults(self._built, item, rules)
         found: dict[Any, Fault] = {}
@@ -46,7 +46,7 @@ class EntryFaults:
         return list(found.values())
 
     def _led(self, item: Item, part: Sequence[Rule]) -> Iterator[_Change]:
-        """What a part leads to changed, and the part dropped."""
+        """The target of a part changed, and the part dropped."""
         conclusions = part[0].conclusions
         for n, conclusion in enumerate(conclusions):
             for operator, what, example, new in self._concluded(item, conclusion):

@@ -11,7 +11,7 @@ from ...engine.compiler.source.knowledge_source import Item
 from ...engine.inference.program import Literal, Rule
 
 Change = Callable[[Literal], Sequence[Literal]]
-"""What stands instead of a literal."""
+"""The replacement of a literal."""
 
 
 class Fault(NamedTuple):

@@ -18,8 +18,8 @@ KILLED, SURVIVED, EQUIVALENT, INVALID = "killed", "survived", "equivalent", "inv
 
 
 class Verdict(NamedTuple):
-    """What became of one mutant. ``missing`` is the test that would notice it; ``noticed_by`` a
-    case that does."""
+    """The result of one mutant. ``missing`` is the test that would detect it; ``noticed_by`` a case
+    that does."""
 
     entry: str
     where: Location
@@ -76,13 +76,13 @@ class Mutation:
         return self._faults.of(item)
 
     def verdicts(self, item: Item, wanted: Container[int] | None = None) -> Iterator[Verdict]:
-        """What becomes of the faults of an entry (of those with ``wanted`` numbers)."""
+        """The results of the faults of an entry (of those with ``wanted`` numbers)."""
         for place, fault in enumerate(self.faults(item)):
             if wanted is None or place in wanted:
                 yield self.verdict(fault)
 
     def verdict(self, fault: Fault) -> Verdict:
-        """What becomes of a fault."""
+        """The result of a fault."""
         item, outcome, noticed = fault.item, SURVIVED, ""
         if not fault.compiles(self._patterns):
             outcome = INVALID

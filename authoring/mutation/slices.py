@@ -45,7 +45,7 @@ class Slices:
                 self._concluding.setdefault(diagnosis, []).append(name)
 
     def original(self, entry: str) -> Sequence[Rule]:
-        """The rules of an entry as it stands."""
+        """The rules of an unchanged entry."""
         return self._of_entry.get(entry, ())
 
     def difference(self, fault: Fault) -> tuple[list[Rule], list[Rule]]:
@@ -74,7 +74,7 @@ class Slices:
         return frozenset(n for n in names if self._rules[n][0].entry != fault.item.id)
 
     def reach(self, cases: Sequence[Sequence[Fact]]) -> CaseReach:
-        """Which of some cases a rule can matter to."""
+        """The cases, of those given, that a rule can affect."""
         return CaseReach(cases, self.base.vocabulary.derived, self._built.forms.patterns)
 
     def doctor(self, fault: Fault, around: Iterable[str]) -> Diagnoser | None:

@@ -25,7 +25,7 @@ def pattern_faults(pattern: str) -> Iterator[tuple[str, str, bool]]:
 
 
 def _pieces(pattern: str) -> Iterator[tuple[str, str, bool]]:
-    """Of a compiled template: its fixed texts, or the words at its ends where it has just one."""
+    """The fixed texts of a compiled template, or the words at its ends if it has just one."""
     if not pattern.startswith(_TEMPLATE):
         return
     gap = _GAP if _GAP in pattern else _SPACE

@@ -41,7 +41,7 @@ class Witness(NamedTuple):
         return Case.model_validate(self.plain(name))
 
     def plain(self, name: str) -> dict[str, Any]:
-        """As it stands in a test file."""
+        """Its form in a test file."""
         plain = {"name": name, "kind": self.kind, "entry": self.entry, "facts": [*self.facts]}
         return plain | ({"expect": self.expect} if self.expect else {})
 
@@ -103,7 +103,7 @@ class Witnesses:
         made = [facts for literals in changed[:MAX_BASES] for facts in self._made(literals, pool)]
         bases = [*made, *([*facts, fact] for facts in made for fact in blocking), *known]
         if fault.item.form == "error":
-            bases.reverse()  # messages that somebody saw before made-up ones
+            bases.reverse()  # real messages before made-up ones
         yield from bases
         yield from ([*base, fact] for base in known for fact in blocking)
         queues = [variations(base, pool, self._vocabulary.kinds) for base in bases]
@@ -206,7 +206,7 @@ def _outcome(judge: Judge, entry: str, consultation: Consultation) -> Outcome:
 
 
 def _expectation(right: Outcome, wrong: Outcome, mine: set[str]) -> dict[str, Any]:
-    """What a case must expect besides its kind: the most telling of the differences."""
+    """The expectation of a case besides its kind: the most significant difference."""
     if "fires" in (right.kind, wrong.kind) and right.kind != wrong.kind:
         return {"concludes": sorted(right.holds.keys() & mine)} if right.kind == "fires" else {}
     found: tuple[dict[str, Any], ...] = (

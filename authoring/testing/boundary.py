@@ -25,8 +25,8 @@ _SAID = {True: "true", False: "false", None: "unknown"}
 
 
 class Checked(NamedTuple):
-    """What came of the cases of one entry: how many there were, how many compiled rules ``fired``
-    in some of them, the ids of those that ``never`` did, and what is wrong."""
+    """The results of the cases of one entry: their number, the number of compiled rules that
+    ``fired`` in some of them, the ids of those that ``never`` did, and the failures."""
 
     cases: int
     fired: int
@@ -35,8 +35,8 @@ class Checked(NamedTuple):
 
 
 class BoundaryCases:
-    """Generates the cases of entries and judges them. ``examples`` gives facts that somebody wrote
-    for an entry: samples of its messages, and cases. They are the base where none can be made or
+    """Generates the cases of entries and judges them. ``examples`` gives written facts for an
+    entry: samples of its messages, and cases. They are the base if no facts can be generated or
     facts have to be joined."""
 
     def __init__(

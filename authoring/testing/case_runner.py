@@ -55,14 +55,14 @@ class Sample:
 
 
 Tested = Case | Sample | Item
-"""What is run: a case, a sample, or the generated boundary cases of an entry."""
+"""A unit to run: a case, a sample, or the generated boundary cases of an entry."""
 Wanted = Callable[[str, Tested], bool]
 """Whether something of a file is to be run."""
 
 
 class CaseRunner:
     """Runs cases against one diagnoser. ``decode`` turns a pasted text into facts; ``places``
-    tells by rule where each condition stands in its entry."""
+    gives, by rule, the place of each condition in its entry."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class CaseRunner:
         return Result(name, item.id, "boundary", item.where(), failures)
 
     def _examples(self, item: Item) -> Iterator[list[Fact]]:
-        """Facts that somebody wrote for an entry."""
+        """Written facts for an entry."""
         if item.form == "error":
             yield from (list(self._decode(text)) for text in item.entry.samples)
         for case in self._cases_of.get(item.id, ()):
@@ -151,7 +151,7 @@ class CaseRunner:
         return Result(path.stem, "", "healthy", where, tuple(failures))
 
     def _place(self, rule: Rule, literal: Literal) -> str:
-        """Where a condition stands in its file."""
+        """The place of a condition in its file."""
         places = self._places.get(rule.id)
         at = places[rule.literals.index(literal)] if places else ()
         return str(self._items[rule.entry].where(*at)) if at else ""

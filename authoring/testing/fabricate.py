@@ -12,7 +12,7 @@ from .values import Condition, Pool, default_values
 SOURCE = (Provenance("test"),)
 ELSEWHERE = "elsewhere"
 FEW = 2
-"""Other values that are tried for an attribute of which no condition says anything."""
+"""Other values to try for an attribute that no condition tests."""
 
 
 def fact_for(

@@ -1,4 +1,4 @@
-"""What is wrong with the outcome of a test case, and what was seen instead."""
+"""Judges the outcome of a test case: the failures, and the actual outcome."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...engine.inference.program import Literal, Rule
 from ...facts import Fact
 
 Place = Callable[[Rule, Literal], str]
-"""Where a condition of a rule stands in the knowledge files; empty if that is not known."""
+"""The place of a condition of a rule in the knowledge files; empty if unknown."""
 
 MAX_SEEN = 3
 
@@ -38,7 +38,7 @@ class Judge:
                 self._rules.setdefault(rule.entry, []).append(index)
 
     def case(self, case: Case, facts: Sequence[Fact]) -> Iterator[str]:
-        """What is wrong with the outcome of a case on its facts."""
+        """The failures in the outcome of a case on its facts."""
         consultation = self.doctor.consult(facts)
         yield from self.outcome(case, consultation)
 
@@ -49,7 +49,7 @@ class Judge:
         yield from self._expectations(case.expect, consultation)
 
     def sample(self, row: str, facts: Sequence[Fact], wanted: bool) -> Iterator[str]:
-        """What is wrong if the row of an error table should match the facts of a text, or not."""
+        """The failures if an error row should match the facts of a text, or should not."""
         consultation = self.doctor.consult(facts)
         literals = [
             (rule, literal)
@@ -121,7 +121,7 @@ class Judge:
         return f"{state}: {text}{f' ({place})' if place else ''}; saw {saw}"
 
     def _because(self, entry: str, consultation: Consultation) -> str:
-        """What the first rule that fires for an entry rests on."""
+        """The premises of the first rule that fires for an entry."""
         rules = self.doctor.base.program.rules
         firings: Iterable[Firing] = consultation.derivation.firings
         if entry in self._diagnoses:

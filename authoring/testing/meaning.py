@@ -1,7 +1,6 @@
-"""What conditions mean, read straight from their YAML: three-valued, as docs/semantics.md says.
-
+"""The meaning of conditions, read directly from their YAML: three-valued, as in docs/semantics.md.
 Nothing here uses the compiler or the matcher, so that a fault in one of those shows as a
-difference. Single tests mean what the reference evaluator says.
+difference. Single tests have the meaning of the reference evaluator.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ class ConditionReader:
         self.constants: Constants = {}
 
     def condition(self, node: Any, positive: bool = True) -> Meaning:
-        """The meaning of a condition. What holds, and is not only ruled out, holds by facts that
-        assume nothing."""
+        """The meaning of a condition. A condition that holds does so by facts without
+        assumptions."""
         if isinstance(node, c.All):
             return both([self.condition(part, positive) for part in node.all])
         if isinstance(node, c.Any_):

@@ -210,7 +210,7 @@ def _domain(places: Iterable[tuple[str, str]], facts: Facts) -> list[Value | Non
 
 
 def _row_tests(match: ErrorMatch) -> Constants:
-    """What a row compares messages and responses with; nothing of a kind that it cannot match."""
+    """The tests of a row for messages and responses; none for a kind that it cannot match."""
     text = match.pattern or template_pattern(match.template)
     message = [("exception", "in", match.exception), ("text", "matches", text)]
     message += [("text", "not_matches", match.not_pattern)]

@@ -1,4 +1,4 @@
-"""Which cases a change of knowledge files can matter to."""
+"""Finds the cases that a change of knowledge files can affect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .case_runner import Sample, Tested, case_facts
 
 class Selection:
     """The cases and samples that may come out differently after a change of ``files``: those in
-    them, those that speak of their entries, and those whose facts these entries can reach."""
+    them, those that name their entries, and those whose facts these entries can reach."""
 
     def __init__(self, built: Built, files: Collection[str]) -> None:
         self._files = set(files)

@@ -17,7 +17,7 @@ _BY_ORDER = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 class Patterns(Protocol):
-    """What knows the patterns and aggregates of literals by their numbers: a program."""
+    """A program, which has the patterns and aggregates of literals by number."""
 
     @property
     def patterns(self) -> Sequence[Pattern]: ...
@@ -118,7 +118,7 @@ def _glued(text: str, pattern: str) -> Iterator[str]:
 
 
 def domain(attribute: Attribute, constants: Iterable[Any]) -> list[Any]:
-    """Values of the domain of which each other value is like one, as far as the constants tell."""
+    """Values of the domain that represent all others, as far as the constants distinguish them."""
     if attribute.type == "boolean":
         return [True, False]
     if attribute.values:
@@ -138,7 +138,7 @@ def domain(attribute: Attribute, constants: Iterable[Any]) -> list[Any]:
 
 
 def default_values(attribute: Attribute) -> list[Any]:
-    """Values of an attribute of which no condition says anything."""
+    """Values of an attribute that no condition tests."""
     if attribute.values:
         return list(attribute.values)
     kinds: dict[str, list[Any]] = {"boolean": [True, False], "integer": [1, 2], "number": [1.0],

@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
     @property
     def whole_message(self) -> str:
-        """What it says and what to do about it."""
+        """Its message and its repair."""
         return wording.whole(self.message, self.repair)
 
     @property

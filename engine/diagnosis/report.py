@@ -100,7 +100,7 @@ class Diagnosis(NamedTuple):
 
     @property
     def reasons(self) -> list[tuple[str, Repair | None]]:
-        """What each step of the derivation says, and the repair that fits these facts."""
+        """The messages of the derivation, and the repair that fits these facts."""
         apart = self.explanation.get("repairs", ())
         pairs = zip_longest(self.explanation["how"], apart)
         return [known or (step.get("message", ""), None) for step, known in pairs]

@@ -89,8 +89,8 @@ class Conclusion(NamedTuple):
 
 
 class Repair(NamedTuple):
-    """What to do where the facts decide it: a sentence with a command and how to see that it
-    worked, in place of those of the first action; or code that is right, with a note on it."""
+    """A repair that fits the facts: a sentence with a command and its check, in place of the first
+    action; or correct code, with a note on it."""
 
     do: str = ""
     command: str = ""

@@ -85,7 +85,7 @@ def _of_sure_owner(error: Unexplained, report: Report) -> Unexplained:
 
 
 def _repair(d: Diagnosis) -> Sequence[Mapping[str, Any]]:
-    """What to do first where the first rule behind a finding says it for these facts."""
+    """The first action, if the first rule behind a finding has a repair for these facts."""
     if d.meaning:
         return ()
     return [a for _, repair in d.reasons[:1] if repair for a in first_action(d, repair, "")]

@@ -32,7 +32,7 @@ PACKET = 600
 
 
 def parted(found: Sequence[Reason]) -> tuple[list[str], Repair | None]:
-    """Reasons as they are told, and the repair that one of them names."""
+    """Reasons as shown, and the repair that one of them names."""
     repairs = (reason.repair for reason in found if reason.repair)
     return [brief(reason.text) for reason in found if reason.text], next(repairs, None)
 
