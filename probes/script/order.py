@@ -16,8 +16,8 @@ from .findings import OF_TINKER, Finding, Script
 from .loops import are_toys, is_few, is_stepped
 from .reading.machine import exclusive
 from .reading.values import BACKWARD, TRAINING_STEPS, Event
+from .training.clients import may_be_another
 from .training.reliance import UNSEEN, is_timed, relies
-from .training.service import may_be_another
 from .training.steps import evaluations
 
 _NO_CLOCK = "that the time of each call is not what is asked for"

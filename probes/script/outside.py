@@ -9,8 +9,8 @@ from typing import NamedTuple
 from ...reading.python.nodes import FUNCTIONS, LOOPS, argument, constant, dotted, keyword, last_name
 from ..checkpoint.probe import type_of
 from .findings import Finding, Script, at_first, literal
-from .reaching import callers, reaches
 from .reading.values import words
+from .running import callers, reaches
 
 _SAVES = {
     "save_state": "weights",

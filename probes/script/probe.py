@@ -18,23 +18,20 @@ from ...reading.python.sources import Place, Source, parse, source_of
 from ..outcome import Collector, Outcome
 from ..shared.recommended_rates import against_recommendation
 from .api_table import find_api, patterns_of_api
-from .comments import ignored
 from .data_code import base_models, find_data_code
 from .findings import Finding, Script, assumption, is_rehearsed
 from .harmless import Doubts, is_apart, is_harmless
-from .hyperparameters import find_settings
+from .hyperparameters import find_settings, workload_of
 from .interface import find_interface
-from .loop_work import find_loop_work
-from .loops import training_loop
+from .loops import find_loop_work, training_loop
 from .order import find_order
 from .outside import find_checkpoints, find_merge, find_outside
 from .reading.values import SDK_PACKAGES, words
 from .rendering import find_rendering, is_for_another, named_renderers
 from .requirements import required_versions
-from .suggestions import fingerprint, suggestion
+from .suggestions import fingerprint, ignored, suggestion
 from .training.find import find_training
 from .usage import find_usage
-from .workload import workload_of
 
 SOURCE = "probe:script"
 MAX_WORK = 1_500_000

@@ -18,8 +18,8 @@ from ...reading.python.nodes import (
 )
 from .findings import Finding, Script, at_first
 from .loops import TrainingLoop, calls_in, client_escapes, is_few, is_toy
-from .reaching import callers, started_together
 from .reading.values import BACKWARD, words
+from .running import callers, started_together
 
 _COOKBOOK = re.compile(r"tinker_cookbook\.(supervised|rl)\.train\.(main|Config)\Z")
 _LOGS = re.compile(

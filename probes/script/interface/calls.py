@@ -7,8 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ....reading.python.nodes import constant
-from .table import Class, class_at, fields_call, runs
-from .types import PLAIN_FUTURE, Known
+from .types import PLAIN_FUTURE, Class, Known, class_at, fields_call, runs
 
 _PLAIN = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict)
 

@@ -8,8 +8,19 @@ from collections.abc import Iterable
 from ....reading.python.nodes import FUNCTIONS, argument, last_name
 from ..findings import Script
 from .scopes import Binding, Bindings, class_of, is_self
-from .table import PACKAGES
-from .types import NONE, Known, Types, awaited, called, element, imported, is_ours, join, member
+from .types import (
+    NONE,
+    PACKAGES,
+    Known,
+    Types,
+    awaited,
+    called,
+    element,
+    imported,
+    is_ours,
+    join,
+    member,
+)
 
 MAX_DEPTH = 12
 """Steps from an expression to what it comes from."""

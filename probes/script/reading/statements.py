@@ -9,8 +9,7 @@ from functools import reduce
 from typing import Any
 
 from ....reading.python.nodes import FUNCTIONS, FunctionNode, Tree, last_name
-from .annotations import annotated
-from .definitions import define_class, import_star, make_object
+from .definitions import annotated, define_class, import_star, make_object
 from .expressions import assign, element, evaluate, imported
 from .guards import absent_arm, without
 from .machine import MAX_CALLS, BudgetError, Finder, Frame, Machine, guessed

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 from ....reading.python.nodes import last_name
 from ..findings import Finding, Script
-from ..reaching import callers, reaches
 from ..reading.values import TRAINING_STEPS
-from ..running import following
+from ..running import callers, following, reaches
 
 _COMMENT = re.compile(r"(?:^|\s)#\s*(\S.*)")
 _FOR_TOOLS = re.compile(r"noqa|type:|pragma|pylint|fmt:|nosec|ruff|TODO|FIXME|XXX")

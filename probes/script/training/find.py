@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..findings import Finding, Script
-from .accumulation import find_accumulation
-from .epochs import find_epochs
-from .examples import find_examples
+from .examples import find_examples, find_losses
 from .failures import find_failures
-from .futures import find_futures
-from .losses import find_losses
+from .futures import find_futures, find_sequential
 from .merging import find_merging
 from .samplers import find_samplers
-from .sequential import find_sequential
-from .steps import find_steps
+from .steps import find_accumulation, find_epochs, find_steps
 
 _CHECKS = (find_examples, find_losses, find_samplers, find_futures, find_steps, find_accumulation,
            find_failures, find_epochs, find_sequential, find_merging)  # fmt: skip

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modelmedic.probes.script.interface import table
+from modelmedic.probes.script.interface import types as table
 from modelmedic.probes.script.interface.find import PATTERNS
 from modelmedic.probes.script.probe import gather_script
 
