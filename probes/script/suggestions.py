@@ -9,13 +9,13 @@ import hashlib
 import io
 import re
 import tokenize
-import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem
 from ...reading.python.nodes import constant
+from ...reading.python.parsing import UNPARSABLE, parse_text
 from ...reading.python.sources import Source, Span
 from .api_table import table
 from .findings import Finding, Script
@@ -127,10 +127,8 @@ def _is_valid(source: Source, whole: ast.Module | None, edit: Edit) -> bool:
         *lines[span.end_line : last],
     ]
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse("\n".join(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        parse_text("\n".join(text))
+    except UNPARSABLE:
         return False
     return True
 
