@@ -52,8 +52,8 @@ class Collector:
         return self._vocabulary
 
     def add(self, kind: str, location: str, /, **values: Value | None) -> None:
-        """Add a fact; ``location`` says where it was seen. A value of None is left out, a text
-        that is too long is cut and says so."""
+        """Add a fact with its ``location``. Values of None are left out, and texts that are too
+        long are cut and marked."""
         location = clean(location, MAX_STRING)
         kept = {name: self._fit(kind, name, value) for name, value in values.items()
                 if value is not None}  # fmt: skip
@@ -76,8 +76,8 @@ class Collector:
         self._problems.extend(problems)
 
     def attempt(self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-        """What a reader returns; None if it raises ``ModelMedicError``, whose problems are
-        added: one bad file costs that file."""
+        """Call a reader; if it raises ``ModelMedicError``, add its problems and return None: one
+        bad file costs only that file."""
         try:
             return read(*args, **kwargs)
         except ModelMedicError as error:

@@ -19,21 +19,21 @@ _DECLARED = (*_SUFFIXES, ".py", ".csv", ".txt", ".log")
 
 
 class Pasted(NamedTuple):
-    """What a text is, and its facts."""
+    """The recognised form of a text, and its facts."""
 
     artefact: Artefact
     outcome: Outcome
 
 
 def forms(vocabulary: Vocabulary) -> dict[str, str]:
-    """What a text can be declared to be, with titles: the artefacts that are files."""
+    """The forms that a text can be declared to have, with titles: the artefacts that are files."""
     rows = sorted(Table(vocabulary).rows, key=lambda row: row.name)
     return {row.name: row.title for row in rows if row.of == "file"}
 
 
 def gather_pasted(raw: bytes, vocabulary: Vocabulary, name: str, form: str = "") -> Pasted | None:
-    """What a probe reads of a text, which places are to call ``name``; of the ``form`` that is
-    given, or else None if none recognises it."""
+    """Read a text as the given ``form``, or else as the form that a probe recognises; None if none
+    does. ``name`` is used for its places."""
     table = Table(vocabulary)
     rows = [row for row in table.rows if row.of == "file" and row.name == form]
     if form and not rows:

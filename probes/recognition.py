@@ -1,4 +1,4 @@
-"""What an artefact is, by its content, and which probe reads it.
+"""Recognises artefacts by their content, and finds the probe that reads each.
 
 Probes declare their artefacts. Recognisers and probes are imported when they are needed.
 """
@@ -29,10 +29,10 @@ FACTS_HEAD = 4_096
 MAX_FILES = 20_000
 MAX_DEPTH = 12
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", ".tox", ".nox"})
-# What a tracker keeps beside a run repeats the run; it counts where there is nothing else.
+# Files of a tracker next to a run repeat the run; they count only if there is nothing else.
 _TRACKER, _TRACKED = "wandb", ".wandb"
 _RUNS = frozenset({"metrics", "trackers"})
-# What the folder of an environment holds; env is also what people call their own packages.
+# Contents of the folder of an environment; env is also a common name for packages of users.
 _INSTALLED = ("pyvenv.cfg", "conda-meta")
 
 
@@ -64,7 +64,7 @@ class Artefact(NamedTuple):
 
 
 FACTS_FILE = Artefact("", "facts", "facts file", 0)
-"""What a probe found earlier and was kept (``-o``): read as it stands, by no probe."""
+"""Facts that a probe found earlier and that were kept (``-o``): read directly, without a probe."""
 
 
 class Table:
@@ -82,11 +82,11 @@ class Table:
         return "artefacts: " + ", ".join(dict.fromkeys(row.title for row in self.rows))
 
     def of_folder(self, path: Path) -> Artefact | None:
-        """What a folder is as a whole."""
+        """Recognise a folder as a whole."""
         return next((r for r in self.rows if r.of != "file" and r.fits(path, b"")), None)
 
     def of_file(self, path: Path, head: bytes) -> Artefact | None:
-        """What a file is of which ``head`` is the start."""
+        """Recognise a file that starts with ``head``."""
         if path.suffix == ".json" and _FACTS_SCHEMA in head[:FACTS_HEAD]:
             return FACTS_FILE
         rows = [row for row in self.rows if row.of != "folder"]
@@ -96,7 +96,7 @@ class Table:
         return next((row for row in rows if row.fits(path, head)), None)
 
     def of_named(self, path: Path, head: bytes) -> Artefact | None:
-        """What a file that somebody named may be, where nothing recognises it."""
+        """The possible artefact of a file that the user named, if nothing recognises it."""
         return next((r for r in self.rows if r.of != "folder" and r.accepts(path, head)), None)
 
 
@@ -143,14 +143,14 @@ def _find_units(
             walk.unknown.append((path, message))
     unknown = [each for each in walk.unknown if not _is_read_with(each[0], found)]
     for number, (path, message) in enumerate(unknown):
-        # What there is to read helps him who gave nothing of it, and once.
+        # The list of readable artefacts helps only if the user gave none of them, and only once.
         walk.problem("MM406", message, path, "" if found or number else walk.table.titles())
     return found, walk.problems
 
 
 def _as_families(units: Sequence[Unit]) -> Iterator[Unit]:
-    """The same, but all files of which one is read with the other (a rotated log) are one unit,
-    where the first of them was found."""
+    """Merge files that are read together (a rotated log) into one unit, at the place of the first
+    of them."""
     finders: dict[str, Finder | None] = {}
     seen: set[tuple[str, tuple[Path, ...]]] = set()
     for unit in units:

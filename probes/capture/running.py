@@ -19,9 +19,10 @@ SOURCE_MODULES = (
 
 
 class Plan(NamedTuple):
-    """What is run: token numbers of (batches, positions), how many more tokens are decoded one by
-    one from a cache (those of ``ids`` behind the prompt), and which modules are captured: ``all``,
-    ``source`` (those of the published workflow), or a regular expression over their names."""
+    """The run to capture: token ids of (batches, positions), the number of further tokens to
+    decode one by one from a cache (those of ``ids`` after the prompt), and the modules to
+    capture: ``all``, ``source`` (those of the published workflow), or a regular expression over
+    their names."""
 
     ids: Any
     decode: int = 0
@@ -39,10 +40,10 @@ def capture_run(
     gather: Callable[[str, Any], Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Run ``model`` and write ``folder/ROLE/captures-NNNNN.safetensors``; ``role`` is ``ref_fp32``,
-    ``ref_bf16`` or ``target``. The result is what ``capture.json`` says of the run.
+    ``ref_bf16`` or ``target``. Returns the entry of the run in ``capture.json``.
 
-    ``gather`` is given the name of a module and its output, and gives the whole of it where the
-    model is one of several ranks (an all-gather of the user's): shards are not compared.
+    If the model is one of several ranks, ``gather`` must turn the name of a module and its shard of
+    the output into the whole output (an all-gather of the user's): shards are not compared.
     """
     import torch
 

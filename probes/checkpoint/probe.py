@@ -80,7 +80,7 @@ def gather_checkpoint(
         return collector.outcome()
     if not count:
         where, hint = Location(str(path)), "give a script, a log or checkpoints.jsonl"
-        collector.problem("MM477", "no tinker:// path stands in the file", where, hint)
+        collector.problem("MM477", "the file holds no tinker:// path", where, hint)
     return collector.outcome()
 
 
@@ -209,13 +209,14 @@ def _open_call(line: str) -> str:
 
 
 def _use(text: str) -> str:
-    """What the last call that is named in ``text`` uses a path for, or an empty text."""
+    """The purpose for which the last call named in ``text`` uses a path; empty if no call is
+    named."""
     found = [(match.end(), use) for use, call in _USES for match in call.finditer(text[-2_000:])]
     return max(found)[1] if found else ""
 
 
 def type_of(path: str) -> str:
-    """What a checkpoint of this path holds, in the words of the vocabulary."""
+    """The type of a checkpoint with this path, in the words of the vocabulary."""
     parts = path.removeprefix("tinker://").split("/")
     whole = path.startswith("tinker://") and len(parts) == 3 and all(parts)
     return _TYPES.get(parts[1], "invalid") if whole else "invalid"

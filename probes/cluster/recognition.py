@@ -10,6 +10,6 @@ _BODY = re.compile(rb"^(?:Namespace|Roles|Labels|Annotations): {2,60}", re.M)
 
 
 def looks_like_cluster(path: Path, head: bytes) -> bool:
-    """Whether a file is what ``kubectl describe`` prints. Never raises."""
+    """Whether a file is the output of ``kubectl describe``. Never raises."""
     start = head[:8192]
     return bool(_NAME.search(start[:2048])) and len(_BODY.findall(start)) >= 2

@@ -1,5 +1,5 @@
-"""What NeuronConfig takes where a setting is left out (neuronx-distributed-inference 0.9 and
-later, models/config.py): only settings that its checks compare."""
+"""Defaults of NeuronConfig (neuronx-distributed-inference 0.9 and later, models/config.py), for the
+settings that its checks compare."""
 
 from __future__ import annotations
 

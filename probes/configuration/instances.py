@@ -13,7 +13,7 @@ _NAME = re.compile(r"(?:inf[12]|trn[12][nu]?)\.[0-9]{0,2}xlarge")
 
 
 class Instance(NamedTuple):
-    """What an instance type has."""
+    """The hardware of an instance type."""
 
     chips: int
     cores: int

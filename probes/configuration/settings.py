@@ -1,8 +1,8 @@
 """neuron_config.json and config.json -> settings and sizes, in bounds.
 
 NxD Inference writes the sizes of the model and, below ``neuron_config``, its own settings into one
-file. A configuration that somebody wrote by hand may hold the settings alone; then the sizes come
-from the model's config.json.
+file. A configuration that was written by hand may hold the settings alone; then the sizes come from
+the model's config.json.
 """
 
 from __future__ import annotations

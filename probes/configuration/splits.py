@@ -33,7 +33,8 @@ def sound_degrees(size: int, near: int) -> tuple[int, ...]:
 
 
 def splits(found: Configuration, settings: Mapping[str, Any]) -> Iterator[Split]:
-    """What NxD Inference divides by which degree, as far as both are known."""
+    """Pair each size with the degree by which NxD Inference divides it, as far as both are
+    known."""
     sizes = found.sizes
     degree = {name: whole(settings.get(name)) for name in
               ("tp_degree", "cp_degree", "attention_dp_degree", "ep_degree")}  # fmt: skip

@@ -53,8 +53,9 @@ def gather_dataset(
 def gather_found(
     path: Path | str, vocabulary: Vocabulary, *, progress: Progress = UNWATCHED
 ) -> Outcome:
-    """The same of data that nobody has named: rows of another usual form may be meant for a loader
-    of the user's own, so that they lack nothing."""
+    """Like the gathering of a named file, for data that was found in a folder: rows of another
+    usual form may be meant for a loader of the user's own, so they are not reported as
+    incomplete."""
     return _gather(Path(path), vocabulary, progress, named=False)
 
 
@@ -74,7 +75,7 @@ def _gather(path: Path, vocabulary: Vocabulary, progress: Progress, *, named: bo
 
 
 class _Reading:
-    """What was found in the rows so far."""
+    """The findings and figures of the rows so far."""
 
     def __init__(self, path: Path) -> None:
         self.rows = 0
@@ -116,7 +117,7 @@ class _Reading:
         self.take_value(row.value, line.number)
 
     def take_value(self, value: object, number: int) -> None:
-        """Check what stands in a row."""
+        """Check the content of a row."""
         findings, figures = check_row(value)
         self._note_content_kinds(value, number)
         for finding in findings:

@@ -1,4 +1,4 @@
-"""What is wrong with one row of a chat data set. Texts are looked at, never kept or shown."""
+"""Checks one row of a chat data set. Texts are read, never kept or shown."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Finding(NamedTuple):
 
 
 class RowFigures(NamedTuple):
-    """What a row adds to the figures of the data set.
+    """The figures that a row adds to those of the data set.
 
-    ``thinking`` tells for each assistant message whether it has a filled thinking block; ``words``
-    are the first two words of the first user message; ``text`` is everything that is said, for
-    telling rows that repeat each other; ``system`` is the system message that it begins with;
-    ``calls`` are the forms of the tool calls in the texts of the assistant.
+    ``thinking`` holds for each assistant message whether it has a filled thinking block; ``words``
+    are the first two words of the first user message; ``text`` is the text of all messages, to find
+    repeated rows; ``system`` is the system message that it begins with; ``calls`` are the forms of
+    the tool calls in the texts of the assistant.
     """
 
     characters: int

@@ -1,4 +1,5 @@
-"""The form of tool calls that stand in the text of a message, by what only that form has."""
+"""Recognises the form of the tool calls in the text of a message, by marks that only that form
+has."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ _TAG, _INSIDE = "<tool_call>", 200
 
 
 def form_of(text: str) -> str:
-    """The form of the first tool call in a text, in the words of the vocabulary; empty if there
-    is none that is surely one."""
+    """The form of the first tool call in a text, in the words of the vocabulary; empty if no form
+    is certain."""
     for form, marks in _MARKS.items():
         if any(mark in text for mark in marks):
             return form

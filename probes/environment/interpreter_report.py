@@ -1,4 +1,4 @@
-"""What an interpreter says about itself: versions, platform, installed packages.
+"""Report of an interpreter about itself: versions, platform, installed packages.
 
 This file is imported here and also run as a script by *other* interpreters, hence: standard library
 only, Python 3.8 and later, no relative imports. It reads package metadata and imports no package.
@@ -24,8 +24,9 @@ _REQUIREMENT = re.compile(
 def report(names: list[str], everything: bool) -> dict[str, Any]:
     """Python, platform and the packages in ``names`` (or all) as plain data.
 
-    A package is [name, version, folder, is a placeholder]; those of ``names`` that are not there
-    stand under "missing". "requirements" holds [name, name of another one, specifier] among them.
+    A package is [name, version, folder, is a placeholder]; those of ``names`` that are not
+    installed are under "missing". "requirements" holds [name, name of a required package,
+    specifier] for the packages found.
     """
     answer: dict[str, Any] = {"python": _python(), "platform": _platform(), "packages": []}
     try:
@@ -53,7 +54,7 @@ def report(names: list[str], everything: bool) -> dict[str, Any]:
 
 
 def _requirements(metadata: Any, names: set[str]) -> list[list[str]]:
-    """What installed packages require of each other; what a marker makes depend is left out."""
+    """The requirements of installed packages on each other; those with a marker are left out."""
     found = []
     for name in sorted(names):
         try:

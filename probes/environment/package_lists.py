@@ -23,7 +23,7 @@ _CONDA_FILE = re.compile(rf"{_NAME}-(\d[A-Za-z0-9.+!_]{{0,100}})-[\w.]+\.(?:cond
 _WORDS = re.compile(r"[A-Za-z0-9]\s+[A-Za-z]")
 _SINGLE = re.compile(r"[^=]*=[^=]")
 _EGG = re.compile(rf"[#&]egg={_NAME}")
-# What `pip freeze` writes above the `-e` line of a local project.
+# The line that `pip freeze` writes above the `-e` line of a local project.
 _EDITABLE_NOTE = re.compile(rf"# Editable .*\({_NAME}==(\S{{1,100}})\)\s*\Z")
 _CONDA_NAMES = {"pytorch": "torch"}
 _YAML_HEADS = ("name:", "channels:", "dependencies:", "prefix:", "variables:")
@@ -130,7 +130,8 @@ def toml_packages(text: str) -> tuple[list[Entry], str, int]:
 
 
 def json_packages(data: Any) -> tuple[list[Entry] | None, bool]:
-    """The packages of a JSON list (None if it is none); whether it lists all that is installed."""
+    """The packages of a JSON list (None if it is not one); and whether it lists everything that is
+    installed."""
     if isinstance(data, list):  # pip list --format json, conda list --json
         return (list(_rows(data)), True) if data else (None, False)
     if not isinstance(data, dict):

@@ -19,7 +19,7 @@ from .requirements import add_requirements
 # Packages whose version can explain a failure of training, sampling, export or porting. Add a name
 # when knowledge asks for it; any other package needs ``all_packages``.
 CORE_PACKAGES = (
-    # the Tinker SDK and what it stands on
+    # the Tinker SDK and its dependencies
     "tinker", "tinker-cookbook", "tml-renderers", "pydantic", "pydantic-core", "httpx", "httpcore",
     "pyqwest", "anyio", "orjson", "protobuf", "typing-extensions",
     # tensors, models, tokenizers, data

@@ -1,4 +1,4 @@
-"""What the installed packages require of each other, and whether they get it."""
+"""Checks the requirements of the installed packages on each other."""
 
 from __future__ import annotations
 

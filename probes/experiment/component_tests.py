@@ -1,4 +1,5 @@
-"""What the component tests compare, and whether they cover what the mapping lists.
+"""Reads which modules the component tests compare, and whether they cover the entries of the
+mapping.
 
 Values that the source of a test leaves open are left out.
 """

@@ -1,6 +1,6 @@
-"""What the accuracy debugger of vLLM-Neuron leaves in an experiment folder: its reports, and the
-figures of each module from its tensor comparison. Of its JSON files only the keys that the
-documentation names are read."""
+"""Reads the output of vLLM-Neuron's accuracy debugger in an experiment folder: its reports, and the
+figures of each module from its tensor comparison. Only the documented keys of its JSON files are
+read."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _pick(worse: Any, one: float | None, other: float | None) -> float | None:
 
 
 def add_debugger(folder: Folder) -> None:
-    """Add which reports are there (they are written after failures only, so that a missing one is
-    no finding), and a ``component_result`` for each compared module."""
+    """Add the reports that exist, and a ``component_result`` for each compared module. Reports are
+    written after failures only, so a missing report is not a finding."""
     for name in _REPORTS:
         if not folder.is_closed(name) and folder.has(name):
             folder.collector.add("workflow_file", folder.place(name), name=name, present=True)
@@ -62,7 +62,7 @@ def _add_modules(folder: Folder, name: str) -> None:
 
 def _modules(node: Any, name: str, depth: int) -> Iterator[tuple[str, Figures]]:
     """(module, figures) of every object that has such figures; its name is its ``module_name``,
-    else the key it stands below."""
+    else the key that holds it."""
     if depth > MAX_DEPTH:
         return
     if isinstance(node, list):

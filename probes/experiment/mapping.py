@@ -26,7 +26,7 @@ class Pair(NamedTuple):
 
 class PathMapping(NamedTuple):
     """The mapping: expanded ``pairs``, written (unexpanded) ``entries`` and paths with reasons.
-    ``complete`` says whether it accounts for every module; None if a tree is missing."""
+    ``complete`` is true if it accounts for every module; None if a tree is missing."""
 
     pairs: tuple[Pair, ...] = ()
     entries: tuple[Pair, ...] = ()
@@ -132,7 +132,8 @@ def _expand(
 
 
 def _cover(mapping: PathMapping, source: Tree, target: Tree, wrong: dict[str, list[str]]) -> None:
-    """Which paths of the mapping no tree has, and which modules nothing accounts for."""
+    """Find paths of the mapping that no tree has, and modules that the mapping does not account
+    for."""
     for number, (side, tree) in enumerate((("source", source), ("target", target))):
         paths = {path for pair in mapping.pairs for path in pair[number]}
         unknown = sorted(path for path in paths if path and path not in tree.types)
@@ -141,8 +142,8 @@ def _cover(mapping: PathMapping, source: Tree, target: Tree, wrong: dict[str, li
 
 
 def _uncovered(tree: Tree, paths: set[str], reasoned: frozenset[str]) -> list[str]:
-    """Modules with neither entry nor reason. What lies below a reasoned or mapped module is
-    accounted for with it, and a container with all that it contains (prefer a miss)."""
+    """Modules with neither entry nor reason. Modules below a reasoned or mapped module count as
+    covered, and so does a container whose contents are all covered (prefer a miss)."""
     done = {path for path in paths | reasoned if path}
     uncovered: list[str] = []
     parents = {path.rpartition(".")[0] for path in tree.types}

@@ -27,7 +27,7 @@ def add_patches(
     timed: bool,
 ) -> None:  # fmt: skip
     """Add the ``patch_state`` facts. ``before`` are the faults of Stage 3 with their R-ratios, and
-    ``timed`` says whether the times of files may be compared."""
+    ``timed`` is true if the times of files may be compared."""
     for name in patch_files(folder):
         code = read_code(folder.text(name) or "", folder.place(name))
         shown: dict[str, Any] = dict(patch_facts(code)) if code is not None else {}

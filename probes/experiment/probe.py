@@ -31,10 +31,10 @@ def gather_experiment(
 ) -> Outcome:
     """The facts of the experiment folder at ``path``, in both revisions of its files.
 
-    ``use_times`` says whether the times of the files are those of the runs; by default they count
-    only where the results were not all written within a minute (a copy or a checkout). A file that
-    is missing is a fact, one that cannot be read is a problem and costs that file only. Reads
-    nothing outside the folder and runs nothing. Never raises over its input.
+    ``use_times`` states that the times of the files are those of the runs; by default they count
+    only if the results were not all written within a minute (a copy or a checkout). A file that is
+    missing is a fact, one that cannot be read is a problem and costs that file only. Reads nothing
+    outside the folder and runs nothing. Never raises over its input.
     """
     collector = Collector(vocabulary, "probe:experiment")
     root = Path(path)

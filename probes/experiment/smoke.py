@@ -10,8 +10,8 @@ NAME = "results/stage1.json"
 
 
 class Smoke(NamedTuple):
-    """What stage1.json says: ``passed`` (None in the older revision), ``compared`` tokens,
-    the ``error`` of the device, and whether it is of the ``older`` revision."""
+    """The content of stage1.json: ``passed`` (None in the older revision), ``compared`` tokens, the
+    ``error`` of the device, and whether it is of the ``older`` revision."""
 
     passed: bool | None
     compared: bool

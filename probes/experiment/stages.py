@@ -29,7 +29,7 @@ _RESTS_ON = {1: (0,), 2: (0, 1, 4), 3: (0, 1), 5: (0, 1, 2, 4), 6: (0, 1, 2, 4),
 
 
 class State(NamedTuple):
-    """State of a stage as a ``stage_result`` fact has it; ``files`` are what it wrote."""
+    """State of a stage as a ``stage_result`` fact has it; ``files`` are the files that it wrote."""
 
     stage: int
     status: str

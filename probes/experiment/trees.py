@@ -41,7 +41,7 @@ class Tree(NamedTuple):
 
 def read_tree(folder: Folder, side: str) -> Tree | None:
     """The tree of ``source`` or ``target``: the full one, else the compressed one, else the flat
-    list of paths. None if there is none that can be used."""
+    list of paths. None if none of them is usable."""
     base = f"model_tree/model_tree_{side}"
     for name in (f"{base}_full.json", f"{base}.json", f"{base}_flat_paths.txt"):
         tree = tree_in(folder, name)
@@ -62,7 +62,7 @@ def tree_in(folder: Folder, name: str) -> Tree | None:
 
 
 def tree_of(folder: Folder, name: str, root: Any) -> Tree | None:
-    """The tree below a JSON node; None, with a problem, where it is none."""
+    """The tree below a JSON node; None, with a problem, if the node is not a tree."""
     found = dict(itertools.islice(_walk(root, "", 0), MAX_MODULES))
     if len(found) > 1:
         return _tree(folder, name, found)

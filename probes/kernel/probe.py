@@ -55,7 +55,7 @@ def gather_kernel(path: Path | str, vocabulary: Vocabulary) -> Outcome:
 
 
 def _messages(text: str) -> Iterator[tuple[int, str, int]]:
-    """The line, text and number of the messages that tell of an error."""
+    """The line, text and count of the messages that report an error."""
     found: dict[str, tuple[int, str]] = {}
     counts: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):

@@ -13,7 +13,7 @@ _NEURON = re.compile(
 
 
 def looks_like_kernel(path: Path, head: bytes) -> bool:
-    """Whether a file holds messages of the kernel that speak of Neuron or memory. Never raises."""
+    """Whether a file holds messages of the kernel about Neuron or memory. Never raises."""
     start = head[:65_536]
     lines = max(1, start.count(b"\n"))
     stamped = len(_LINE.findall(start)) + len(_DATED.findall(start))

@@ -23,18 +23,18 @@ _LEAST_AGREEING = 3  # tokens in a row, to tell where a pass of full length begi
 
 
 class Start(NamedTuple):
-    """Where the target's rows begin in the reference, and how many can be compared."""
+    """The first row of the reference that the target covers, and the number of comparable rows."""
 
     first: int
     rows: int
 
 
 def align(reference: Any, target: Any) -> Start | None:
-    """Which rows of (positions, batch, vocabulary) belong together; None if that is not known.
+    """Align the rows of (positions, batch, vocabulary); None if the alignment is unknown.
 
     The validation prompts again with the reference's tokens after each other token, and saves the
-    last pass: within it, only the last token can be another one. So a target that is shorter is the
-    end of the reference, and one as long begins where all tokens but the last agree.
+    last pass: within it, only the last token can differ. So a shorter target is the end of the
+    reference, and a target of equal length begins where all tokens but the last agree.
     """
     wanted, chosen = reference.argmax(axis=2), target.argmax(axis=2)
     chosen[np.isnan(target).any(axis=2)] = _ANY  # NaN ends the validation, and chooses no token
@@ -58,7 +58,7 @@ def _agree(wanted: Any, chosen: Any) -> bool:
 
 @dataclass
 class Figures:
-    """What was found over all positions and sequences."""
+    """The figures over all positions and sequences."""
 
     errors: dict[str, float] = field(default_factory=dict)
     first_failing: int | None = None

@@ -3,7 +3,7 @@
 ``reference_logits.pt`` and ``target_logits.pt`` hold a tensor of (positions, batch, vocabulary),
 ``baseline_logits.pt`` the same in FP32 of a three-way comparison. They are read without unpickling.
 Problems: MM510 a file is missing, MM511 to MM513 from :mod:`..tensors.stored`, MM514 the positions
-cannot be told or some are missing, MM515 too large.
+are unknown or some are missing, MM515 too large.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _tell(start: Start | None, folder: Path, collector: Collector) -> None:
     """Say what the file does not hold."""
     where = Location(str(folder / TARGET))
     if start is None:
-        text = ("where it begins cannot be told, as its tokens agree with the reference nowhere; "
+        text = ("its beginning is unknown, as its tokens agree with the reference nowhere; "
                 "the errors are the smallest that are possible")  # fmt: skip
         collector.problem("MM514", text, where, _TABLE)
     elif start.first:

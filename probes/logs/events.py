@@ -14,7 +14,8 @@ _LONGEST_GAP = 500
 
 
 class Template(NamedTuple):
-    """A text with gaps: ``pieces`` are searched one after the other, ``gaps`` stand between."""
+    """A text with gaps: ``pieces`` are searched one after the other, ``gaps`` are the names of the
+    gaps between them."""
 
     pieces: tuple[str, ...]
     gaps: tuple[str, ...]
@@ -76,7 +77,7 @@ def _template(text: str) -> Template:
 
 
 def _fit(template: Template, text: str) -> dict[str, str] | None:
-    """What stands in the named gaps, or None if the text does not fit."""
+    """The texts in the named gaps; None if the text does not fit."""
     at = text.find(template.pieces[0])
     if at < 0:
         return None

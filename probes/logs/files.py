@@ -43,7 +43,7 @@ class Piece(NamedTuple):
 
 
 class LogFamilies:
-    """Which files belong to one log; each folder is listed once."""
+    """Groups the files that belong to one log; each folder is listed once."""
 
     def __init__(self) -> None:
         self._folders: dict[Path, dict[str, list[Path]]] = {}
@@ -107,9 +107,9 @@ def size_of(paths: Sequence[Path]) -> int:
 class LogStream:
     """Reads files one after the other; :meth:`pieces` can be walked once.
 
-    A file that cannot be read costs that file, a damaged packed one the rest of it; both stand in
-    ``problems`` (MM490 cannot be read, MM493 not a text, MM494 damaged, MM495 too long). A lone
-    text in UTF-16 is turned into UTF-8.
+    A file that cannot be read costs that file, a damaged packed one the rest of it; both are
+    reported in ``problems`` (MM490 cannot be read, MM493 not a text, MM494 damaged, MM495 too
+    long). A lone text in UTF-16 is turned into UTF-8.
     """
 
     def __init__(self, paths: Sequence[Path], limit: int = MAX_BYTES) -> None:
@@ -211,7 +211,7 @@ class LogStream:
                     read += len(kept)
                     yield kept
                     if self._left <= 0 or read >= rest:
-                        text = f"the log is too long: what stands behind byte {read:,} was left out"
+                        text = f"the log is too long: everything after byte {read:,} was left out"
                         self._problem("MM495", text, where, "give the last files only")
                         return
         except (OSError, EOFError, ValueError) as error:
@@ -219,7 +219,7 @@ class LogStream:
             if read == 0:
                 self._problem("MM490", f"cannot be read: {reason}", where, "check the path")
             else:
-                message = f"the file is damaged; what stands behind byte {read:,} is lost: {reason}"
+                message = f"the file is damaged; everything after byte {read:,} is lost: {reason}"
                 self._problem("MM494", message, where)
 
     def _problem(self, code: str, message: str, where: Location, hint: str = "") -> None:

@@ -79,7 +79,7 @@ def log_filter() -> Filter:
 
 
 def key_of(text: bytes) -> tuple[bytes, ...]:
-    """What ``text`` has in common with other lines of its kind; HTTP statuses tell kinds apart."""
+    """The part of ``text`` that lines of the same kind share; HTTP statuses separate kinds."""
     # The end of a traceback says more than its middle.
     start = text if len(text) < 2 * _KEY_LENGTH else text[:_KEY_LENGTH] + text[-_KEY_LENGTH:]
     return (start.translate(None, _VARYING), *_STATUS.findall(start))

@@ -1,7 +1,7 @@
 """Log files of any size -> facts: error messages, HTTP answers, known events, silences.
 
-Reads a log as a stream, rotated and packed files as one, in a time that its size decides and in
-little memory; what it understands of a line is what :mod:`.messages` understands.
+Reads a log as a stream, rotated and packed files as one, in time proportional to its size and in
+little memory. Lines are interpreted by :mod:`.messages`.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ def gather_logs(
     silence_s: float = SILENCE_S, limit: int = MAX_BYTES, progress: Progress = UNWATCHED,
 ) -> Outcome:  # fmt: skip
     """The ``error_message``, ``http_response`` and ``log_event`` facts of one log, and the
-    ``training_metric`` facts of the metrics that a program printed by step, unless a run folder has
-    them beside the log.
+    ``training_metric`` facts of the metrics that a program printed by step, unless a run folder
+    next to the log has them.
 
     ``path`` is a log file, to which its rotated siblings are added unless ``rotated`` is false, or
     the files of one log in any order; ``.gz``, ``.bz2`` and ``.xz`` are unpacked. The facts are
     those of all files put together, oldest first. At most ``limit`` bytes are read.
 
-    Messages that differ only in numbers and ids are read up to five times and then counted.
-    Answers with an HTTP status below 400 are not reported. ``log_event`` ``silence`` is there if
-    lines with times stand at least ``silence_s`` seconds apart with nothing between them:
-    ``duration_s`` and ``text`` are those of the longest silence, ``count`` counts them all; a gap
-    before a new start of the program is none. For a log with lines of the SDK, the events that it
-    always logs are also reported as not present, unless a part could not be read: then the event
-    ``input-cut`` says so. API keys are cut out, session ids become ``session-1`` and so on.
+    Messages that differ only in numbers and ids are read up to five times and then counted. Answers
+    with an HTTP status below 400 are not reported. ``log_event`` ``silence`` is reported if lines
+    with times are at least ``silence_s`` seconds apart with nothing between them: ``duration_s``
+    and ``text`` are those of the longest silence, ``count`` counts them all; a gap before a new
+    start of the program does not count. For a log with lines of the SDK, the events that it always
+    logs are also reported as not present, unless a part could not be read: then the event
+    ``input-cut`` is reported. API keys are cut out, session ids become ``session-1`` and so on.
 
     Problems: MM490 cannot be read, MM491 kinds of messages were left out, MM492 nothing to read,
     MM493 not a text, MM494 damaged, MM495 too long, MM496 a line is too long, MM497 bad setting,
-    MM498 the text reads like no log, MM412 different messages were left out, MM407 interrupted.
-    Never raises over the files.
+    MM498 the text does not look like a log, MM412 different messages were left out, MM407
+    interrupted. Never raises over the files.
     """
     files = _files(path, rotated)
     where = Location(str(files[-1]) if files else "")
@@ -113,7 +113,7 @@ def gather_found(
     for path in paths:
         if any(problem.code == INTERRUPTED for problem in parts[-1].problems):
             break
-        with suppress(OSError):  # the log says so
+        with suppress(OSError):  # the reader of the log reports the error
             if names_checkpoints(path):
                 parts.append(gather_checkpoint(path, vocabulary, progress=progress))
     return Outcome.joined(*parts)
@@ -134,7 +134,7 @@ def _add_gaps_in_reading(
                    "further kinds were left out before its last part")  # fmt: skip
         collector.problem("MM491", message, where, hint)
     if tally.words_until:
-        message = ("lines that are no warnings but sound like trouble were read up to "
+        message = ("lines that are not warnings but sound like trouble were read up to "
                    f"{stream.place(tally.words_until)} and in the last part only")  # fmt: skip
         collector.problem("MM491", message, where, hint)
     if stream.cut_lines:

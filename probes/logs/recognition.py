@@ -18,14 +18,14 @@ _PASTED = ("", ".txt", ".err", ".out", ".log")
 
 
 def looks_like_logs(path: Path, head: bytes) -> bool:
-    """Whether the file of which ``head`` is the start (up to 64 KiB) reads like a log, packed or
-    not. Looks for log lines and tracebacks; the name decides nothing."""
+    """Whether a file that starts with ``head`` (up to 64 KiB) reads like a log, packed or not.
+    Looks for log lines and tracebacks; the name decides nothing."""
     return reads_like_log(head, short=path.suffix in _PASTED)
 
 
 def named_logs(path: Path, head: bytes) -> bool:
-    """Whether a file that somebody named is to be read as a log though it does not look like one:
-    a text whose name says so."""
+    """Whether a file that the user named is read as a log although it does not look like one: a
+    text with the suffix of a log."""
     return path.suffix in _LOGS and bool(head.strip()) and b"\0" not in head
 
 
@@ -62,8 +62,8 @@ def _shows_metrics(lines: Sequence[str]) -> bool:
 
 
 def _is_error_line(line: str) -> bool:
-    """Whether a line is what a program says at its end: the class and text of an exception, or
-    the `Error: ...` of a command."""
+    """Whether a line is the last message of a program: the class and text of an exception, or the
+    `Error: ...` of a command."""
     named = exception_line(line[:2000])
     return bool(named and named.message) or line.startswith("Error: ")
 

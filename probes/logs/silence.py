@@ -88,8 +88,8 @@ def _seconds(found: re.Match[bytes]) -> float | None:
 
 # Lines without a time that are passed in search of one that has it.
 PROBE_LINES = 200
-# What stands between two lines with times may be the rest of the first one's message; lines that
-# someone printed meanwhile prove that there was no silence.
+# The text between two lines with times may be the rest of the first one's message; lines that were
+# printed meanwhile prove that there was no silence.
 MAX_BETWEEN = 16 << 10
 _CONTINUES = b" \t\r\n|+=-*#}])<>{(~_\xe2"
 _CONTINUATIONS = (b"Your connection may be unreliable", b"Traceback (most recent call last")
@@ -126,7 +126,7 @@ class SilenceFinder:
         self.count = 0
         self._threshold_s = threshold_s
         self._has_session = False
-        # The last line with a time of the pieces so far, and what stands behind it.
+        # The last line with a time of the pieces so far, and the text after it.
         self._before: tuple[Stamp, int, bytes, bytes] | None = None
 
     def feed(self, piece: Piece) -> None:

@@ -186,7 +186,7 @@ class Tally:
         return messages, ends[stop - 1]
 
     def _begin(self, start: int, number: int) -> tuple[int, int]:
-        """Where the message begins that the line at ``start`` belongs to, and its line number."""
+        """The start and the line number of the message that the line at ``start`` belongs to."""
         at = start
         line = self._at(at)
         if _begins(line):

@@ -1,4 +1,4 @@
-"""What config.json of a cookbook run says: hyperparameters, renderer, kind of training.
+"""Reads config.json of a cookbook run: hyperparameters, renderer, kind of training.
 
 Only the settings named here are read, and of texts only short plain names, so that no key, token
 or address of the file gets into the facts.
@@ -39,7 +39,7 @@ _OTHER_PURPOSE = re.compile(r"distil|rlhf|dpo|preference|reward|self_?play|arena
 
 
 class RunConfig(NamedTuple):
-    """What other parts of the probe need to know; None if the file does not say."""
+    """Settings that other parts of the probe need; None if the file lacks them."""
 
     submit_ahead: float | None = None
     num_epochs: float | None = None

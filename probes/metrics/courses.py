@@ -13,8 +13,8 @@ from .metric_series import add_series
 from .tables import MetricRow, Table
 
 MAX_METRICS = 200
-# Names that a trainer writes, in lower case; the first that fits decides. What is not among them
-# has the role "other": a wrong role would make a rule speak of the wrong thing.
+# Names that a trainer writes, in lower case; the first match decides. Every other name has the role
+# "other": with a wrong role, rules would judge the wrong metric.
 _ROLES = (
     ("learning-rate", r"(optim/|train/)?(lr|learning_rate)"),
     ("grad-norm", r"(optim/|train/|policy/|actor/)?(total_|global_)?grad(ient)?_norm([:/_]mean)?"),
@@ -40,16 +40,16 @@ _COUNTERS = re.compile(r"(epoch|progress|progress/.*|batch|tokens/cumulative/.*|
 
 
 def role_of(name: str) -> str:
-    """What a metric of this name measures, in the words of the vocabulary."""
+    """The role of a metric of this name, in the words of the vocabulary."""
     plain = name.strip().lower()
     return next((role for role, pattern in _PATTERNS if pattern.match(plain)), "other")
 
 
 def add_courses(collector: Collector, table: Table) -> int:
-    """Add a fact for each metric, those with a known role first; MM451 where some are left out.
+    """Add a fact for each metric, those with a known role first; MM451 if some are left out.
 
     Returns how many of them are losses or rewards. Figures are taken over the finite values;
-    ``count`` includes the others, ``non_finite`` tells how many these are.
+    ``count`` includes the others, ``non_finite`` is their number.
     """
     names = dict.fromkeys(name for row in table.rows for name in row.values)
     told_of = (name for name in names if not _COUNTERS.match(name))

@@ -1,8 +1,8 @@
 """How long the parts of a step may take, from its tokens and the size of the model.
 
-The figures are published ones (``expected_times.json``) and upper ends: what takes longer is slow
-by any of them. What the loop itself does, and the environments of RL, is not the service's and
-counts as it was measured.
+The figures are published ones (``expected_times.json``) and upper ends: a step that takes longer is
+slow by any of them. Time spent in the loop itself and in environments of RL is not the service's
+and counts as measured.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def active_billions(model: str | None) -> float | None:
 
 
 class Expectation:
-    """What is normal in a run; of an unknown model as much as of the largest one."""
+    """The normal times in a run; an unknown model may take as long as the largest one."""
 
     def __init__(self, layout: str, config: RunConfig) -> None:
         self._layout, self._config = layout, config

@@ -26,7 +26,7 @@ _STEP = re.compile(r"\b(?:[Ss]tep|[Ii]ter(?:ation)?)\b\s{0,9}[:=#]?\s{0,9}(\d{1,
 _PAIR = re.compile(
     rf"\b([A-Za-z][\w/.-]{{0,60}})\s{{0,9}}[:=]?\s{{0,9}}({_NUMBER})(?=[\s,;|)\]%]|\Z)"
 )
-# What is printed beside the step counts only under a name that can be nothing else.
+# Names of figures printed next to the step; only unmistakable names count.
 _METRIC = re.compile(r"(?:\A|[/_.])(?:loss|nll|reward|kl|entropy|perplexity|grad_norm)(?:\Z|[/_.])")
 # The data that a figure is of, where its name does not say: the last such word before it.
 _DATA = re.compile(
@@ -144,8 +144,8 @@ def _of_line(line: str) -> dict[str, float]:
 
 
 def _of_data(before: str) -> str:
-    """What the name of a figure lacks, by the words before it: figures of evaluation data are not
-    to be taken for those of training."""
+    """The prefix of the name of a figure, from the words before it: figures of evaluation data must
+    not be mistaken for those of training."""
     said = list(_DATA.finditer(before))
     return "eval/" if said and not said[-1][1] else ""
 

@@ -129,7 +129,7 @@ def _add_record(
 
 
 def _sample_checks(folder: Path) -> int:
-    """Iterations of which rollouts were kept."""
+    """Count the iterations whose rollouts were kept."""
     found = 0
     try:
         with os.scandir(folder) as entries:

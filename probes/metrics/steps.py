@@ -1,6 +1,6 @@
 """The steps of a run: how long each took and what belongs to it.
 
-What the cookbook's keys mean decides how they are summed up:
+The meaning of the cookbook's keys decides how they are summed up:
 
 - Supervised loop (``submit_batch``, ``finish_batch``): a step takes the sum of both.
   ``forward_backward*`` and ``optim_step*`` time the submission only; ``time/step`` is the wait for
@@ -9,7 +9,7 @@ What the cookbook's keys mean decides how they are summed up:
   ``total`` runs over two steps that overlap and is not used. A row of 0.2 and 0.3 holds the end of
   its own batch and the submission of the next one, and the last row no submission.
 - RL loop (``total``): a step takes ``time/total``; waiting is inside ``sampling`` and
-  ``train_step``. Cookbook 0.1 does not time its sampling, so that nothing is said of gaps.
+  ``train_step``. Cookbook 0.1 does not time its sampling, so gaps are not reported.
 - Evaluations and periodic checkpoints are taken out of the step (``aside``): they come every n
   steps and would look like warm-up or unevenness.
 """
@@ -27,7 +27,7 @@ from .tables import MetricRow, Table
 HANDED_OVER = ("forward_backward_async", "forward_backward", "optim_step_async", "optim_step")
 _SUBMIT, _FINISH = "submit_batch", "finish_batch"
 _OLD_SUPERVISED = ("get_batch", "step")
-# What a supervised step consists of; evaluations and checkpoints are never inside.
+# Parts of a supervised step; evaluations and checkpoints are never inside.
 PARTS = (*_OLD_SUPERVISED, *HANDED_OVER)
 _EVALUATIONS = (("evals",), ("infrequent_evals",), ("run_evals", "run_evaluations_parallel"))
 _SAVES = ("save_checkpoint_async", "save_checkpoint")
@@ -59,7 +59,8 @@ class Step:
 
 @dataclass(slots=True)
 class Timing:
-    """What the metrics say of a run's steps; ``layout`` is supervised, rl or other."""
+    """The times of a run's steps according to its metrics; ``layout`` is supervised, rl or
+    other."""
 
     layout: str
     steps: list[Step]

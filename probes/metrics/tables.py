@@ -2,7 +2,7 @@
 
 The cookbook's timing keys come in two generations (``time/forward_backward_async`` and
 ``time/forward_backward``) and two forms: ``time/<name>`` for one call in a step, else
-``time/<name>:total|count|mean|max``. All of them are taken, names as they stand.
+``time/<name>:total|count|mean|max``. All of them are read, with their names unchanged.
 """
 
 from __future__ import annotations
@@ -308,7 +308,8 @@ def _calls(values: Mapping[str, float]) -> dict[str, Call]:
 
 
 def _is_list_of_objects(value: Any) -> bool:
-    """What the rows of records have (the turns of a rollout), and those of metrics do not."""
+    """Whether a value is a list of objects: rows of records have them (the turns of a rollout),
+    rows of metrics do not."""
     return isinstance(value, list) and any(isinstance(each, dict) for each in value)
 
 

@@ -1,9 +1,10 @@
-"""Where the time of a step goes: facts from the ``time/`` metrics and the timing spans of a run.
+"""Finds how the time of a step is spent: facts from the ``time/`` metrics and the timing spans of a
+run.
 
-How steps are read is described in :mod:`.steps`. In a supervised loop ``time/step`` becomes
-the operation ``result-wait``; ``step`` always stands for whole steps. A loop that submits k batches
-ahead waits in every (k+1)-th row: such rows are averaged over one period before anything is said
-of a typical step, and no single steps are reported.
+How steps are read is described in :mod:`.steps`. In a supervised loop ``time/step`` becomes the
+operation ``result-wait``; ``step`` always means whole steps. A loop that submits k batches ahead
+waits in every (k+1)-th row: such rows are averaged over one period before a typical step is judged,
+and single steps are not reported.
 """
 
 from __future__ import annotations
@@ -112,8 +113,8 @@ def _add_whole(
 
 
 def _rest_variation(timing: Timing, expected: Mapping[int, Expected]) -> float | None:
-    """The variation behind the first step, against what the tokens of each step may take where
-    they are told; only whole periods of a loop that works ahead can be compared."""
+    """The variation after the first step, relative to the expected time for the tokens of each step
+    if these are known; for a loop that works ahead, only whole periods are compared."""
     normal = [expected[id(step.row)].step for step in timing.steps]
     scaled = [step.total / may for step, may in zip(timing.steps, normal, strict=True) if may]
     values = scaled if len(scaled) == len(normal) else [step.total for step in timing.steps]
@@ -190,7 +191,7 @@ def _add_operations(
 def _normal(
     name: str, is_wait: bool, rows: Sequence[MetricRow], expected: Mapping[int, Expected]
 ) -> list[float | None]:
-    """What each call of an operation may take."""
+    """The normal time of each call of an operation."""
     if is_wait or name in _REMOTE:
         return [expected[id(row)].training for row in rows]
     return [expected[id(row)].turn if name == _TURN else None for row in rows]

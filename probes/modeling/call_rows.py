@@ -54,7 +54,7 @@ def _fits(code: Code, call: ast.Call, row: dict[str, Any], in_forward: bool) -> 
 
 
 def on_cpu(code: Code, node: ast.AST) -> bool:
-    """Whether a node stands in a branch that is taken on the CPU alone."""
+    """Whether a node is in a branch that runs on the CPU alone."""
     inner = node
     for each in code.above(node):
         if isinstance(each, (ast.If, ast.IfExp)) and inner is not each.test:

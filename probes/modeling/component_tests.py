@@ -1,4 +1,4 @@
-"""What the source of a component test shows; a value is left out where it cannot be decided."""
+"""Reads the source of a component test; undecidable values are left out."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def component_name(name: str) -> str:
 
 
 def _users(code: Code, factory: str | None) -> str | None:
-    """The attributes that are built with a factory: those are what needs both tests."""
+    """The attributes that are built with a factory: these attributes need both tests."""
     if factory is None:
         return None
     found: dict[str, None] = {}
@@ -143,8 +143,8 @@ def _outcomes(body: Sequence[ast.stmt], depth: int = 0) -> dict[str, ast.expr]:
 
 
 def _otherwise(code: Code, node: ast.If, body: dict[str, ast.expr]) -> dict[str, ast.expr]:
-    """What holds where an ``if`` without ``else`` is not entered: the statements behind one that
-    returns, or what its targets were set to just before."""
+    """The values if an ``if`` without ``else`` is not entered: the statements after an ``if`` that
+    returns, or the last values that its targets were set to before."""
     parent = code.parents.get(id(node))
     for field in ("body", "orelse", "finalbody"):
         block = getattr(parent, field, None)

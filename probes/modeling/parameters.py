@@ -27,7 +27,7 @@ _ROPE = ("rope_scaling", "rope_parameters")
 
 
 class Parameter(NamedTuple):
-    """``known`` says whether the port names it; None if that cannot be judged."""
+    """``known`` is true if the port names it; None if unclear."""
 
     name: str
     node: ast.AST

@@ -1,4 +1,4 @@
-"""What the source of a Stage 4 patch shows."""
+"""Reads the source of a Stage 4 patch."""
 
 from __future__ import annotations
 

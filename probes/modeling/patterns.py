@@ -28,7 +28,7 @@ def find_patterns(code: Code) -> Iterator[Finding]:
 
 
 def upcasts(code: Code, below: ast.AST) -> list[ast.AST]:
-    """Where values are brought to FP32: ``float()``, ``to(torch.float32)``, ``dtype=...``."""
+    """The places that convert values to FP32: ``float()``, ``to(torch.float32)``, ``dtype=...``."""
     found: list[ast.AST] = []
     for call in code.all(ast.Call, below):
         if isinstance(call.func, ast.Attribute) and call.func.attr == "float" and not call.args:

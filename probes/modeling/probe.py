@@ -174,7 +174,7 @@ def _settings(collector: Collector, path: Path) -> dict[str, Any] | None:
 
 
 def _config(path: Path) -> dict[str, Any] | None:
-    """The object in a JSON file; None if it is none or too long. Raises MM440 where the file
+    """The object in a JSON file; None if it is not an object or too long. Raises MM440 if the file
     cannot be read."""
     from ...reading.text.files import read_json
 

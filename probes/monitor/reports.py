@@ -11,7 +11,7 @@ MAX_REPORTS = 100_000
 
 
 def reports_in(text: str) -> Iterator[dict[str, Any]]:
-    """The reports; lines that are none are passed over."""
+    """Yield the reports; other lines are skipped."""
     whole = _report(text) if text.lstrip().startswith("{\n") else None
     if whole is not None:
         yield whole

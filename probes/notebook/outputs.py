@@ -52,7 +52,7 @@ class Outputs:
 
 
 def read_outputs(path: Path, problems: list[Problem], progress: Progress) -> Outputs:
-    """What the cells of a notebook have printed. Raises MM440 where it cannot be opened."""
+    """The printed outputs of the cells of a notebook. Raises MM440 if it cannot be opened."""
     outputs = Outputs(str(path))
     text, cut = _without_pictures(path, problems, progress)
     broken = [] if cut else problems
@@ -105,7 +105,7 @@ def _cells(text: str, path: Path, problems: list[Problem]) -> Iterator[dict[str,
     message = "this is not a notebook"
     if count:
         message = f"the notebook is broken: what follows its cell {count} is left out"
-    hint = "save the notebook anew, as .ipynb"
+    hint = "save the notebook again, as .ipynb"
     problems.append(Problem("MM441", message, Location(str(path)), hint))
 
 
@@ -125,8 +125,8 @@ def _one_by_one(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _printed(cell: dict[str, Any]) -> Iterator[str]:
-    """What a cell has printed, in pieces that end with their line; streams go on in their next
-    piece."""
+    """Yield the printed output of a cell in pieces that end at a line end; streams continue in
+    their next piece."""
     outputs = cell.get("outputs")
     before = ""
     for output in outputs if isinstance(outputs, list) else ():

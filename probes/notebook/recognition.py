@@ -15,11 +15,11 @@ def is_notebook(head: bytes) -> bool:
 
 
 def looks_like_notebook(path: Path, head: bytes) -> bool:
-    """Whether a file is a notebook that speaks of Tinker or Neuron; what others print is nobody's
-    concern, unless they are named."""
+    """Whether a file is a notebook that mentions Tinker or Neuron; other notebooks are read only if
+    the user names them."""
     return is_notebook(head) and _OURS.search(head) is not None
 
 
 def named_notebook(path: Path, head: bytes) -> bool:
-    """Whether a file that somebody named is a notebook."""
+    """Whether a file that the user named is a notebook."""
     return is_notebook(head)

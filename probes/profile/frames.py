@@ -1,4 +1,4 @@
-"""What kind of work a stack frame belongs to, by the names of its function and file."""
+"""Classifies stack frames by kind of work, from the names of function and file."""
 
 from __future__ import annotations
 

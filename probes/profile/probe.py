@@ -29,7 +29,7 @@ def gather_profile(
     - pyinstrument, JSON or text: ``profile``, ``profile_hotspot``
     - trace_events.jsonl or a trace in Chrome's form: ``timeline``
     - py-spy dump, faulthandler, stacks of the watchdog: ``thread_state``. Several dumps, in one
-      file or in files given in their order, tell whether a thread stays where it is.
+      file or in files given in their order, show whether a thread is stuck.
     - task dumps of asyncio: ``sdk_task``, ``loop_dump``, ``error_message`` of failed tasks
 
     Problems: MM440 a file cannot be read, MM441 a line cannot be used, MM442 a part was left out,

@@ -45,7 +45,7 @@ class Frame:
 
 
 class Booking(NamedTuple):
-    """What a stretch of time is booked under."""
+    """The name, file and kind under which a stretch of time is counted."""
 
     function: str
     file: str
@@ -211,5 +211,5 @@ def _read_text(text: str) -> tuple[Frame, float]:
 
 
 def _unusable(reason: str) -> ModelMedicError:
-    hint = "write the profile anew, in the text or JSON form of pyinstrument"
+    hint = "write the profile again, in the text or JSON form of pyinstrument"
     return ModelMedicError(Problem("MM447", f"the profile is not usable: {reason}", None, hint))

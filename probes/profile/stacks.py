@@ -152,7 +152,7 @@ def add_states(collector: Collector, stacks: Sequence[Stack]) -> None:
 
 
 def state_of(stack: Stack) -> str:
-    """What the thread does, in the words of the vocabulary.
+    """The state of a thread, in the words of the vocabulary.
 
     Python code that holds the lock counts as computing: it hands the lock over every 5 ms. Only
     below a frame of compiled code that is known to keep it, the thread is holding the lock.
@@ -181,7 +181,8 @@ def _resting(stack: Stack, kinds: Sequence[str]) -> str:
 
 
 def work_of(frames: Iterable[StackFrame]) -> str:
-    """What kind of code the innermost known frame belongs to, in the words of the vocabulary."""
+    """The kind of code that the innermost known frame belongs to, in the words of the
+    vocabulary."""
     for frame in list(frames)[:_LOOKED_AT]:
         if _GPU.match(frame.file):
             return "gpu-compute"

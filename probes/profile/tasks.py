@@ -18,7 +18,7 @@ from ..outcome import Collector
 from ..shared.series_statistics import rounded
 
 MAX_ERRORS = 20
-# With fewer dumps nothing can be said of their rhythm.
+# With fewer dumps their rhythm is unknown.
 MIN_DUMPS = 3
 # A dump is missing after this many intervals without one.
 _DUE = 2.0

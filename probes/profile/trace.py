@@ -1,9 +1,9 @@
-"""A trace in Chrome's form (trace_events.jsonl of the cookbook, or a converted trace.json) -> what
-its chart shows.
+"""Reads a trace in Chrome's form (trace_events.jsonl of the cookbook, or a converted trace.json)
+for the facts that its chart shows.
 
 Work of the SDK's own thread is not traced. Gaps are those between the bars of the training loop:
-the busiest of the tracks on which its operations stand. Bars that frame the whole run are no
-operations; bars that are open at the end last until then.
+the busiest track with its operations. Bars around the whole run are not operations; bars that are
+open at the end last until then.
 """
 
 from __future__ import annotations

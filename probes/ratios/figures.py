@@ -27,10 +27,10 @@ def r_ratio(fp32: Any, bf16: Any, target: Any) -> float:
 
 def bhattacharyya(fp32: Any, bf16: Any, target: Any, bins: int = BINS) -> float:
     """How far the errors of ``target`` overlap those of ``bf16``, both against ``fp32``: the sum of
-    sqrt(p q) over histograms p and q of the single errors on common bins. 1 where they are
-    distributed alike, 0 if nothing overlaps.
+    sqrt(p q) over histograms p and q of the single errors on common bins. 1 if they are distributed
+    alike, 0 if nothing overlaps.
 
-    Not a number where one of the errors is none; raises ``ValueError`` where the shapes differ."""
+    NaN if one of the errors is not finite; raises ``ValueError`` if the shapes differ."""
     first, second, third = (np.asarray(each, dtype=np.float64) for each in (fp32, bf16, target))
     if not first.shape == second.shape == third.shape or not first.size:
         raise ValueError(f"the shapes differ: {first.shape}, {second.shape}, {third.shape}")
@@ -60,8 +60,8 @@ def logit_figures(fp32: Any, bf16: Any, target: Any) -> LogitFigures:
     """The logits of three runs, (positions, vocabulary) each, cut to the smallest vocabulary.
 
     R = ||g - f|| / (||b - f|| + max(1e-12, 1e-7 ||f||)); KL = sum p (ln p - ln q), p of the FP32
-    reference and q of the target, natural logarithm, clipped at 0. Numbers of ``bf16`` and
-    ``target`` that are none count as 0, infinite ones as a million, as the workflow has it.
+    reference and q of the target, natural logarithm, clipped at 0. NaN in ``bf16`` and ``target``
+    counts as 0, infinite ones as a million, as the workflow has it.
     """
     width = min(np.shape(each)[-1] for each in (fp32, bf16, target))
     f, b, g = (np.asarray(each, dtype=np.float64)[..., :width] for each in (fp32, bf16, target))

@@ -237,7 +237,7 @@ def _what_is_wrong(messages: Any, tools: Any) -> str:
     if len(messages) > MAX_MESSAGES:
         return f"it has more than {MAX_MESSAGES} messages"
     if not isinstance(tools, (list, tuple)) or not all(isinstance(tool, dict) for tool in tools):
-        return "its tools are no list of objects"
+        return "its tools are not a list of objects"
     total = 0
     for message in messages:
         if not _is_message(message) or message["role"] not in _ROLES:

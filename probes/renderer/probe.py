@@ -79,7 +79,7 @@ def gather_renderer(
 
 
 class _Setting(NamedTuple):
-    """What holds for all comparisons; ``own`` are the keywords of the renderer's mode."""
+    """The settings of all comparisons; ``own`` are the keywords of the renderer's mode."""
 
     model: str
     renderer: str
@@ -170,7 +170,8 @@ def _add_generation_prompt(collector: Collector, model: str, sides: Sides) -> No
 
 
 def _parts(conversation: Conversation) -> Iterator[tuple[Conversation, bool]]:
-    """What is compared of a conversation: one that ends with an answer is a training example."""
+    """The parts of a conversation to compare: a conversation that ends with an answer is a training
+    example."""
     if conversation.messages[-1]["role"] == "assistant":
         yield conversation._replace(name=f"{conversation.name}-supervised"), True
         if len(conversation.messages) > 1 and not conversation.built_in:

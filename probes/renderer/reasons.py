@@ -1,4 +1,5 @@
-"""Where two lists of tokens differ, and the likely reason: one thing at a time is changed."""
+"""Finds the first difference of two lists of tokens and its likely reason, by changing one thing at
+a time."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ class _Results:
                                 )  # fmt: skip
 
     def _answered(self, report: dict[str, Any], place: str) -> None:
-        """What an answer of the capabilities call tells beside the fact that it came."""
+        """Add the facts of an answer of the capabilities call, besides that it came."""
         attempts, failed = int(report.get("attempts") or 0), int(report.get("failed") or 0)
         if attempts > 1:
             self._collector.add("call_outcomes", place, operation=str(report["operation"]),

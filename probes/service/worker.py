@@ -198,7 +198,7 @@ def _small_model(models: list[dict[str, Any]]) -> str:
 def _failure(
     check: str, operation: str, start: float, error: Exception, bound: float = 0.0
 ) -> dict[str, Any]:
-    """What is said of a check that failed with ``error``."""
+    """The report on a check that failed with ``error``."""
     name = type(error).__name__
     waited = isinstance(error, asyncio.TimeoutError)
     text = _text(error)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..logs.files import LogFamilies
 
-# Lines that nobody but the servers writes; what quotes one of them is not a log of a server.
+# Lines that only the servers write; a file that quotes a line is not a log of a server.
 _LINES = re.compile(
     rb"^(?:\([A-Za-z_]\w{0,40} pid=\d+\) )?INFO \d\d-\d\d \d\d:\d\d:\d\d \[?[\w.]+\.py:\d+\] "
     rb"(?:vLLM API server version |Initializing an? (?:V\d )?LLM engine |non-default args: "

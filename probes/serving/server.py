@@ -1,5 +1,6 @@
-"""What a server says of itself, line by line. The forms of the lines are those of vLLM 0.4 to 0.2x
-(with ``args: Namespace(...)`` and ``non-default args: {...}``) and of SGLang 0.4 and 0.5."""
+"""Reads the lines in which a server describes itself. The forms of the lines are those of vLLM
+0.4 to 0.2x (with ``args: Namespace(...)`` and ``non-default args: {...}``) and of SGLang 0.4
+and 0.5."""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ class Server:
         self._told = False  # whether its arguments were read
 
     def values(self) -> dict[str, Any]:
-        """What is known of the server: attributes of ``serving``."""
+        """The known attributes of the server, for ``serving``."""
         values = dict(self._values)
         if self.adapters:
             values["unmerged_adapter"] = True
@@ -105,7 +106,7 @@ class Server:
         self._set(engine_version=_version(text))
 
     def arguments(self, text: str, line: int) -> None:
-        """What vLLM was started with."""
+        """Read the arguments that vLLM was started with."""
         self._belongs("vllm", line)
         self._told = True
         given = settings(text.strip("{}"))
@@ -131,7 +132,7 @@ class Server:
             self._set(quantized=False)
 
     def sglang_arguments(self, text: str, line: int) -> None:
-        """What SGLang was started with."""
+        """Read the arguments that SGLang was started with."""
         self._start("sglang", line)
         given = settings(text)
         self._common(given, plain(given.get("model_path")))
@@ -201,7 +202,7 @@ class Server:
         self._set(dtype=_FORMATS.get(found[1]) if found else None)
 
     def sizes(self, text: str, line: int) -> None:
-        """SGLang tells how much its cache holds, and how long a sequence may be."""
+        """Read the size of SGLang's cache and its longest sequence."""
         self._belongs("sglang", line)
         found = re.search(r"\bcontext_len=(\d{1,12})", text)
         self._set(
@@ -233,7 +234,8 @@ class Server:
         self._set(chat_template="option")
 
     def no_template(self, text: str, line: int) -> None:
-        """SGLang finds no chat template; some releases say so behind one that they have found."""
+        """Note that SGLang finds no chat template; some releases write this after they have found
+        one."""
         self._belongs("sglang", line)
         self._values.setdefault("chat_template", "none")
 

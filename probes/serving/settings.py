@@ -1,4 +1,4 @@
-"""Settings that servers print: ``key=value`` or ``'key': value`` pairs, of which those of the outer
+"""Settings that servers print: ``key=value`` or ``'key': value`` pairs; only those of the outer
 level count. Reading is linear in the length of the text."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def settings(text: str) -> dict[str, str]:
 
 
 def _items(text: str) -> Iterator[list[str]]:
-    """What stands between the commas of the outer level, in parts."""
+    """Yield the text between the commas of the outer level, in parts."""
     depth, item = 0, list[str]()
     for match in _TOKEN.finditer(text):
         part = match.group()

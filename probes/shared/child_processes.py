@@ -110,7 +110,7 @@ class Reporter:
         self._reader.join(1)
 
     def report(self, seconds: float) -> dict[str, Any] | None:
-        """The next report, empty if the line is none; None at the end. Raises
+        """The next report, empty if the line is not a report; None at the end. Raises
         :class:`TimeoutError` after ``seconds``."""
         try:
             line = self._lines.get(timeout=max(seconds, 0.001))

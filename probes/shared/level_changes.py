@@ -1,4 +1,4 @@
-"""Where a series of numbers goes to another level."""
+"""Finds the place at which a series of numbers moves to another level."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MIN_CHANGE, CHANGE_SIDE, CHANCE = 12, 5, 0.001
 
 
 class LevelChange(NamedTuple):
-    """Where a series goes to another level: the first place behind, and both medians."""
+    """The change of a series to another level: the first place after it, and both medians."""
 
     at: int
     before: float

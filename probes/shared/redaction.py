@@ -42,7 +42,8 @@ def without_rest(line: str, before: str) -> str:
 class SessionNames:
     """Replaces session ids by ``session-1``, ``session-2`` ..., in order of appearance.
 
-    Texts that spoke of one session still do, and the id, with which one could look it up, is gone.
+    Texts about one session still name the same session, but without the id by which it could be
+    looked up.
     """
 
     def __init__(self) -> None:

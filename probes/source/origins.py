@@ -1,4 +1,5 @@
-"""Where a message came from, as source tells: by the traceback, by its text, by its class."""
+"""Finds the place in source that a message came from: by the traceback, by its text, by its
+class."""
 
 from __future__ import annotations
 
@@ -65,8 +66,8 @@ class Argument:
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The place that a message came from. ``basis`` says how it was found (traceback, text, class),
-    ``statement`` what stands there if that is not a site; ``others`` counts further places that the
-    message may as well come from."""
+    ``statement`` the statement there if it is not a site; ``others`` counts further places that may
+    also have given the message."""
 
     site: Site
     basis: str
@@ -87,8 +88,8 @@ class Origins:
         return self.at_frame(asked) or self._by_text(asked) or self._by_class(asked)
 
     def at_frame(self, asked: Question) -> tuple[Origin, ...]:
-        """What stands at the innermost frame. Where a package shows another statement than the
-        traceback saw, it has another version: the text decides then."""
+        """The statement at the innermost frame. If the package shows another statement there than
+        the traceback, its version differs: the text decides then."""
         index = self._index
         if not (asked.file and asked.line):
             return ()
@@ -147,7 +148,7 @@ class Origins:
 
 
 def at_frame_of(folder: SiteFolder, asked: Question) -> tuple[Origin, ...]:
-    """What stands at the innermost frame in a package that is not indexed: its one file tells,
+    """The statement at the innermost frame in a package that is not indexed: that one file decides,
     unless the class of the exception may build the message elsewhere."""
     file = relative_file(folder, asked.file, ()) if asked.file and asked.line else ""
     package = folder.owner_of_file(file) if file else ""
@@ -169,8 +170,8 @@ class _Place:
 def _at(
     asked: Question, place: _Place, read: Read, known: Sequence[Site] | None = None
 ) -> tuple[Origin, ...]:
-    """What stands at the line of a file: a site, or any other statement. Nothing if the site there
-    says something else than the message: the file is not the one that ran."""
+    """The site or other statement at the line of a file. Nothing if the site there gives another
+    message: then it is not the file that ran."""
     try:
         raw = read()
         if known is None:
@@ -212,8 +213,8 @@ def _arguments(
 
 
 def _may_be(site: Site, asked: Question) -> bool:
-    """Whether a site whose template fits may have given a message: it stands in the file of the
-    innermost frame, where one is known, or says enough of the message itself."""
+    """Whether a site whose template fits may have given a message: it is in the file of the
+    innermost frame, if known, or its template covers enough of the message."""
     if asked.file.endswith(".py"):
         return os.path.basename(site.file) == os.path.basename(asked.file.replace("\\", "/"))
     if _INTERPRETER.search(asked.text):

@@ -1,8 +1,7 @@
 """Error messages -> the places in source that they come from.
 
-Packages are read as text: nothing is imported, run, or asked of an interpreter. Of other files only
-those below the folder that was named, or below the current one, are read, however a traceback names
-them.
+Packages are read as text: nothing is imported or run, and no interpreter is called. Other files
+that a traceback names are read only if they are below the named folder or the current one.
 """
 
 from __future__ import annotations
@@ -33,8 +32,9 @@ _PACKAGE_FOLDERS = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Where to look: the environment (``python`` or ``site``, else this one's), the packages to
-    read besides those that the errors name, and whether to read what is not indexed yet."""
+    """The places to search: the environment (``python`` or ``site``, else this one's), the packages
+    to read besides those that the errors name, and whether to read packages that are not indexed
+    yet."""
 
     python: Path | None = None
     site: Path | None = None
@@ -75,7 +75,7 @@ def read_origins(errors: Sequence[Fact], vocabulary: Vocabulary, search: Search)
         if not found:
             left.append(fact)
     if left and index is not None:
-        # What a frame does not tell takes the whole package.
+        # Messages that frames do not locate need the whole package.
         index = collector.attempt(_index, left, search)
         origins = Origins(index, folders)
     for asked in map(_question, left):

@@ -38,7 +38,7 @@ def config_of(path: Path) -> Path:
 
 def read_config(path: Path) -> dict[str, Any]:
     """The configuration at a folder or file. Raises :class:`ModelMedicError`: MM440 it cannot be
-    read, MM524 it is none, or asks for a model of unreasonable size."""
+    read, MM524 it is malformed, or describes a model of unreasonable size."""
     file = config_of(path)
     text, cut = read_text(file, MAX_CONFIG_BYTES)
     try:

@@ -53,9 +53,9 @@ def three(shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def align(reference: tuple[int, ...], target: tuple[int, ...], logits: bool) -> Shape | str:
-    """What of the target corresponds to the reference, or why nothing does.
+    """The part of the target that corresponds to the reference, or the reason why nothing does.
 
-    The device pads positions behind, computes logits for the last position only, and pads the
+    The device pads positions at the end, computes logits for the last position only, and pads the
     vocabulary; anything else is a shard or a mistake.
     """
     batches, positions, width = three(reference)

@@ -13,9 +13,10 @@ GPU_BLOCK = 1 << 24
 
 
 class Figures(NamedTuple):
-    """Of each row the squares of target - fp32, bf16 - fp32, fp32, target and the product
-    fp32 * target; the largest magnitudes of both differences; whether target and fp32 are equal;
-    of logits the KL divergence and whether the best token agrees, else None."""
+    """Figures of each row: the squares of target - fp32, bf16 - fp32, fp32, target and the
+    product fp32 * target. Figures of all: the largest magnitudes of both differences, and
+    whether target and fp32 are equal. For logits, the KL divergence and whether the best token
+    agrees, else None."""
 
     rows: Any
     largest: float
@@ -29,8 +30,8 @@ Compute = Callable[[Any, Any, Any, bool], Figures]
 
 
 def find_gpu(wanted: str, numbers: int) -> Compute | None:
-    """What computes figures on the device ``wanted``: ``auto`` takes a GPU from some size on,
-    ``cuda`` a GPU at any size, ``cpu`` none. None if numpy is to do it."""
+    """The function that computes figures on the device ``wanted``: ``auto`` uses a GPU from some
+    size on, ``cuda`` a GPU at any size, ``cpu`` none. None if numpy must compute them."""
     if wanted == "cpu" or (wanted == "auto" and numbers < WORTH_IT) or not find_spec("torch"):
         return None
     try:

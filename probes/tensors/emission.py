@@ -24,7 +24,8 @@ MIN_POSITIONS = 256
 def add_results(
     collector: Collector, rows: Sequence[Row], faults: Sequence[Fault], known: Replays = NONE
 ) -> None:
-    """A ``component_result`` fact for every tensor; ``known`` are those of which more is known."""
+    """Add a ``component_result`` fact for every tensor; ``known`` are the results of recomputed
+    modules."""
     behind, low = cascading(rows, faults), first_low(rows)
     for row in rows:
         result = row.result

@@ -1,4 +1,4 @@
-"""Where failures begin in a forward pass, and how they continue."""
+"""Finds where failures begin in a forward pass, and how they continue."""
 
 from __future__ import annotations
 

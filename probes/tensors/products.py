@@ -17,7 +17,7 @@ SHORT = 1 << 10
 _SMALL = 1e-24
 """Sums of squares below this may have lost numbers to underflow."""
 _CANCELS = 0.05
-"""Products of which less than this share is left have lost digits."""
+"""Products lost digits if less than this share of them is left."""
 
 
 def products(left: Any, right: Any) -> Any:

@@ -85,7 +85,8 @@ def _untransposed(samples: Samples, name: Name, sample: Sample, keep: Any) -> di
 
 
 def _inputs(samples: Samples, name: Name) -> Iterator[Name]:
-    """What may go into a module: its captured input, else what the layer computed before it."""
+    """The possible inputs of a module: its captured input, else the tensors that the layer computed
+    before it."""
     near = samples.neighbours(name)
     own = [other for other in near if other.module == name.module and other.side == "in"]
     earlier = [other for other in near if other.order() < name.order() and not other.element]
@@ -93,7 +94,7 @@ def _inputs(samples: Samples, name: Name) -> Iterator[Name]:
 
 
 def _activation(samples: Samples, name: Name, sample: Sample) -> dict[str, Any]:
-    """Which function of which earlier tensor reference and target are."""
+    """Find the function of an earlier tensor that reference and target apply."""
     from ..replay.formula.basics import ACTIVATIONS
 
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What recomputing modules (:mod:`..replay`) tells of the rows of a forward pass."""
+"""The results of recomputing modules (:mod:`..replay`), applied to the rows of a forward pass."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ class Recomputed(Protocol):
 
 
 class Replays:
-    """Modules by name. A row is told by them if its module, or one around it, was recomputed, or if
-    one fails. Norms a little above the limit are left to what their errors look like."""
+    """Modules by name. They explain a row if its module, or one around it, was recomputed, or if
+    one of them fails. Norms slightly above the limit are judged by the form of their errors
+    instead."""
 
     def __init__(self, found: Sequence[Recomputed]) -> None:
         tau = Limits().tau_r

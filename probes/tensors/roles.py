@@ -1,5 +1,5 @@
-"""Which entry of a folder holds which run, by name: ``ref_fp32``, ``ref_bf16``, ``target``; without
-a reference in FP32 ``ref_bf16``, ``ref_perturbed``, ``target``."""
+"""Finds the run that each entry of a folder holds, by name: ``ref_fp32``, ``ref_bf16``, ``target``;
+without a reference in FP32 ``ref_bf16``, ``ref_perturbed``, ``target``."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Roles(NamedTuple):
 
     @property
     def three(self) -> tuple[Path, Path, Path] | None:
-        """What takes the places of FP32 reference, low-precision reference and target; None if
-        one is missing. A reference that cannot run in FP32 takes the first place itself, and the
-        same on a perturbed input the second."""
+        """The folders that serve as FP32 reference, low-precision reference and target; None if one
+        is missing. A reference that cannot run in FP32 serves as the first itself, and its run on a
+        perturbed input as the second."""
         first, second = self.ref_fp32, self.ref_bf16
         if self.falls_back:
             first, second = self.ref_bf16, self.perturbed

@@ -35,7 +35,8 @@ def frequencies(cos: Sample, sin: Sample) -> dict[str, Any]:
 
 
 def _halved(cos: Any) -> slice:
-    """Where each frequency stands once: halves repeat, or neighbours do, or nothing does."""
+    """The slice that holds each frequency once: halves repeat, or neighbours do, or nothing
+    does."""
     width = cos.shape[1]
     if width % 2 == 0 and np.allclose(cos[:, : width // 2], cos[:, width // 2 :]):
         return slice(0, width // 2)

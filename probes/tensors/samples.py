@@ -15,7 +15,7 @@ from .comparison import Rows, align
 MAX_NUMBERS = 1 << 21
 """Numbers of a tensor that are looked at: its first rows, 16 MB in float64."""
 FEW_NUMBERS = 1 << 16
-"""Numbers that tell of how many digits a tensor is."""
+"""Count of numbers that are enough to determine the digits of a tensor."""
 MAX_KEPT = 1 << 23
 """Numbers of each run that are kept, 200 MB in all."""
 

@@ -1,7 +1,7 @@
-"""What the error of one tensor looks like: its share in rows, channels and positions.
+"""Figures of the error of one tensor: its share in rows, channels and positions.
 
 Every figure is a ratio of sums over the sample, in float64. None of them is a verdict; the
-knowledge says what they are signs of.
+knowledge interprets them.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _profile(sample: Sample) -> dict[str, Any]:
 
 
 def attention_weights(sample: Sample) -> dict[str, Any]:
-    """Where attention weights lie (the mask), and the factor by which their logits are off.
+    """The shape of attention weights (the mask), and the factor by which their logits are off.
 
     softmax(s x) has logarithms that grow with s: within a row, log target = s log fp32 + constant.
     """
@@ -180,7 +180,7 @@ def _of_one(samples: Samples, row: Row, sample: Sample, family: str) -> dict[str
 
 
 def _rotary(samples: Samples, name: Name) -> dict[str, Any]:
-    """Cosines and sines are two tensors of one tuple, or two modules called so."""
+    """Compare cosines and sines: two tensors of one tuple, or two modules with these names."""
     pair = [other for other in samples.names if other.module == name.module
             and (other.phase, other.step) == (name.phase, name.step)]  # fmt: skip
     if len(pair) < 2 and "cos" in name.module:

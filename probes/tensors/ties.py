@@ -41,7 +41,7 @@ class Ties:
         self._touched: dict[Name, tuple[float, Any]] = {}
 
     def kept(self, name: Name, shape: Shape) -> Any:
-        """Which rows of a tensor count: an array of booleans, or None for all."""
+        """The rows of a tensor that count: an array of booleans, or None for all."""
         if not self._found or not self._places:
             return None
         keep, share = _kept(name, shape, self._found, self._places)

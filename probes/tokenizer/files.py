@@ -46,7 +46,7 @@ class TokenizerFolder(NamedTuple):
 
     @property
     def family(self) -> str:
-        """Whose marks the chat template has."""
+        """The family whose marks the chat template has."""
         text = self.template or ""
         return next((name for name, marks in _MARKS if all(m in text for m in marks)), "")
 
@@ -64,7 +64,8 @@ class TokenizerFolder(NamedTuple):
 def read_folder(
     path: Path, *, told: Callable[[int], object] = lambda size: None
 ) -> TokenizerFolder:
-    """Read a folder, or that of a file in it. Never raises; ``told`` hears of bytes."""
+    """Read a folder, or that of a file in it. Never raises; ``told`` is called with the bytes
+    read."""
     folder = path if path.is_dir() else path.parent
     problems: list[Problem] = []
     config = _mapping(folder / CONFIG, MAX_BYTES, problems)
@@ -93,7 +94,7 @@ def _mapping(path: Path, limit: int, problems: list[Problem]) -> Mapping[str, An
     if isinstance(value, dict):
         return value
     what = "the file is too long" if cut else "this is not a JSON object"
-    hint = "copy it anew from the base model"
+    hint = "copy it again from the base model"
     problems.append(Problem("MM441", f"{what}; it is left out", Location(str(path)), hint))
     return {}
 

@@ -1,4 +1,4 @@
-"""What experiment trackers have left -> the same facts as those of a run folder."""
+"""Reads the files of experiment trackers into the same facts as those of a run folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the readers of trackers collect: values by step and name, within bounds, and settings."""
+"""Collects the data of trackers: values by step and name, within bounds, and settings."""
 
 from __future__ import annotations
 

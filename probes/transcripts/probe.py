@@ -1,7 +1,7 @@
 """Transcripts of calls (JSON records with exception, status, outcome ...) -> facts.
 
-A transcript is what a test harness or a wrapper writes about calls of the SDK: one JSON object a
-line, a JSON array, or a single object; see :mod:`.records` for what a record tells.
+A transcript is written by a test harness or a wrapper about calls of the SDK: one JSON object a
+line, a JSON array, or a single object; see :mod:`.records` for the content of a record.
 """
 
 from __future__ import annotations
@@ -210,7 +210,8 @@ def _level(level: str) -> str:
 
 
 def _add_versions(collector: Collector, path: Path, found: Sequence[Found]) -> None:
-    """Versions only where the records agree: records of two machines are no one environment."""
+    """Add versions if the records agree: records of two machines do not describe one
+    environment."""
     for kind, name, versions in (
         ("package", "tinker", {each.record.sdk for each in found} - {""}),
         ("python", None, {each.record.python for each in found} - {""}),

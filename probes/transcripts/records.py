@@ -1,6 +1,6 @@
 """Records of transcripts: JSON objects on the result of one call, under various field names.
 
-The names stand in ``transcript_fields.json``.
+The names are in ``transcript_fields.json``.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ fields = partial(json_table, __file__, "transcript_fields.json")
 
 
 def is_call_record(value: Any) -> bool:
-    """Whether a JSON value tells how a call went: it names an exception, or an HTTP status of an
-    error, beside what was called, how it ended or what was said. Log records are none."""
+    """Whether a JSON value records a call: it names an exception, or an HTTP status of an error,
+    and also the call, its outcome or a message. Log records do not count."""
     if not isinstance(value, dict) or any(isinstance(value.get(key), str) for key in _LOG_KEYS):
         return False
     ended = any(isinstance(value.get(name), str) for name in fields()["outcome"])
@@ -103,7 +103,7 @@ def _list(value: dict[str, Any], meaning: str) -> list[Any]:
 
 
 def _exception(value: dict[str, Any]) -> tuple[str, str]:
-    """The class name, and the message if it stands in the same object."""
+    """The class name, and the message if it is in the same object."""
     for name in (*fields()["exception"], "error"):
         found = value.get(name)
         if isinstance(found, str) and name != "error" and _CLASS.match(found.strip()):
@@ -161,7 +161,7 @@ def _log(value: dict[str, Any]) -> list[LogEntry]:
 
 
 def _times(value: Any) -> int:
-    """A number of times; 1 for what is none."""
+    """A number of times; 1 if the value is not a positive integer."""
     usable = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53
     return int(value) if usable else 1
 

@@ -59,7 +59,7 @@ def gather_verification(
 def _tried(
     collector: Collector, python: Path | None, asked: dict[str, str], limit_s: float
 ) -> Outcome:
-    """What the worker tells."""
+    """Run the worker and add the facts that it reports."""
     given = json.dumps(asked).encode()
     place = Location(str(python or sys.executable))
     worker = collector.attempt(Reporter, WORKER, python=python, given=given, mark=_MARK)

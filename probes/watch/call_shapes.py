@@ -1,7 +1,7 @@
-"""What shape the arguments and results of the SDK's calls have: numbers, and never texts.
+"""Describes the arguments and results of the SDK's calls by their shapes: numbers, and never texts.
 
 It is loaded by *other* interpreters, hence: standard library only, Python 3.8 and later, no
-relative imports. It raises where arguments are not what they should be; its caller takes care.
+relative imports. It raises if arguments are malformed; its caller catches that.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _datums(data: Any, token_ids: bool) -> dict[str, Any]:
 
 
 def _problems(datum: Any, length: int) -> list[str]:
-    """What is wrong with one example, by the names of ``datum_problem``."""
+    """The problems of one example, by the names of ``datum_problem``."""
     found = ["empty-chunk"] if length == 0 else []
     inputs = datum.loss_fn_inputs
     weights, targets = _values(inputs.get("weights")), _values(inputs.get("target_tokens"))

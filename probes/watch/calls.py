@@ -1,4 +1,4 @@
-"""The calls of the SDK that a record tells of -> facts on times, concurrency, sampling, data."""
+"""The recorded calls of the SDK -> facts on times, concurrency, sampling, data."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class _Tail:
         self._kept = (self._kept + data)[-MAX_TAIL:]
 
     def bytes(self) -> bytes:
-        """What is kept, from the start of a line on."""
+        """The kept bytes, from the start of a line on."""
         return self._kept if len(self._kept) < MAX_TAIL else self._kept.partition(b"\n")[2]
 
 
@@ -193,7 +193,7 @@ class _ErrorStream:
                 return
             self._tail.add(data)
             self._copied += len(data)
-            with suppress(OSError):  # nobody reads it any more; the command must not notice
+            with suppress(OSError):  # the output is no longer read; the command must not notice
                 while data:
                     data = data[os.write(self._out, data) :]
 

@@ -79,7 +79,7 @@ class Loops:
                 self._known[ident] = Loop(loop, self._how, ident, found=True)
 
     def last(self, now: float) -> list[dict[str, Any]]:
-        """The stalls that still last, or whose end nobody has seen."""
+        """The stalls that still last, or whose end was not recorded."""
         return self._ended(each.ended(now) for each in self._all())
 
     def summary(self, now: float) -> dict[str, Any]:
@@ -123,11 +123,11 @@ class Loop:
         self._others: dict[str, dict[str, Any]] = {}
 
     def is_alive(self) -> bool:
-        """Whether it still runs, or a stall may have to be told."""
+        """Whether the loop still runs, or may still have a stall to report."""
         return bool(self.sent) or self.loop.is_running()
 
     def tick(self, now: float, late: float, busy: bool, every: float) -> dict[str, Any] | None:
-        """What :meth:`Loops.tick` does, for this loop."""
+        """Like :meth:`Loops.tick`, for this loop."""
         stall = None
         if self.back:
             stall = self.ended(now)

@@ -122,7 +122,7 @@ class Monitor:
 
     def _watch(self) -> None:
         clock = time.perf_counter
-        # What follows a wake-up counts too: a write gives the lock away.
+        # The time after a wake-up counts too: a write gives the lock away.
         woke, cpu = clock(), time.process_time()
         next_state = woke + STATE_EVERY_S
         while True:
@@ -163,7 +163,7 @@ class Monitor:
             os.pwrite(self._beats, struct.pack("d", time.monotonic()), 0)
 
     def _is_alone(self) -> bool:
-        """Whether nobody waits for the figures any more: the lock of `diagnose watch` is free."""
+        """Whether the figures are no longer wanted: the lock of `diagnose watch` is free."""
         if not self._watcher:
             return False
         try:
@@ -263,7 +263,8 @@ class Monitor:
         return found[:MAX_THREADS]
 
     def _first_stacks(self) -> list[tuple[str, list[list[Any]]]]:
-        """Of the main thread and the SDK's. No frame is kept: it would keep its variables."""
+        """The stacks of the main thread and the SDK's. Frames are not kept, because they would keep
+        their variables."""
         frames = self._frames()
         return [(n, _stack(_back(each))) for _, n, each in frames if n in ("main", "sdk")]
 
@@ -301,8 +302,8 @@ def _memory_mb() -> float | None:
 
 
 def _own_file(path: str) -> int:
-    """A file of this user alone, empty. What is there is replaced if it is a regular file of this
-    user; a link, or somebody else's file, is not. Raises OSError."""
+    """Open an empty file that belongs to this user alone. An existing regular file of this user is
+    replaced; a link, or another user's file, is not. Raises OSError."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(path, flags, 0o600)
     try:
@@ -374,12 +375,12 @@ def monitor(
 ) -> Monitor:  # fmt: skip
     """Start watching this process; the figures go to the file ``path``, which is replaced.
 
-    Every ``interval_s`` seconds a thread wakes up; where it is ``stall_s`` late, stacks are
-    written, at most 200 times. Raises OSError where the file cannot be written. Read the file with
-    ``gather_watch``. ``watcher`` is a file on which somebody holds a lock: when it is free or gone,
-    the watching ends, and the records beside that file with it. ``recorder`` is one of
-    :mod:`.recorder`, which notes the calls of the SDK, ``loops`` the module :mod:`.loops`, which
-    times event loops, ``running`` :mod:`.running`, which finds them.
+    Every ``interval_s`` seconds a thread wakes up; if it is ``stall_s`` late, stacks are written,
+    at most 200 times. Raises OSError if the file cannot be written. Read the file with
+    ``gather_watch``. ``watcher`` is a file that the watching process holds a lock on: when it is
+    free or gone, the watching ends, and the records next to that file are removed. ``recorder`` is
+    one of :mod:`.recorder`, which notes the calls of the SDK, ``loops`` the module :mod:`.loops`,
+    which times event loops, ``running`` :mod:`.running`, which finds them.
     """
     if loops is None:
         with suppress(ImportError):  # loaded without its package

@@ -93,7 +93,7 @@ def _beat(path: Path) -> float:
 
 
 def find_tool() -> str:
-    """Where py-spy is; empty if it is not."""
+    """The path of py-spy; empty if it is not installed."""
     beside = os.path.join(os.path.dirname(sys.executable), "py-spy")
     return beside if os.path.isfile(beside) else shutil.which("py-spy") or ""
 

@@ -1,4 +1,4 @@
-"""What the monitor has written -> facts about the interpreter lock and the threads."""
+"""The records of the monitor -> facts about the interpreter lock and the threads."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _add_loop(collector: Collector, where: str, record: Record, stuck: bool) -> 
 
 
 def _add_last(collector: Collector, where: str, state: Mapping[str, Any], silent_s: float) -> None:
-    """Where the threads were when the job was ended from outside."""
+    """Add the places of the threads when the job was ended from outside."""
     threads = [thread for thread in threads_of(state) if usable(thread)]
     for stack, thread in zip(stacks_of(state, ""), threads, strict=True):
         total = number(thread.get("for")) + silent_s

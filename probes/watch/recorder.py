@@ -1,9 +1,10 @@
 """Notes the calls of the Tinker SDK in the process that it runs in, for :mod:`.monitor` to write.
 
 The public methods of the SDK's clients are replaced by ones that note when they were called, what
-shape their arguments have (numbers only), when their request left, when their result was there and
-how long somebody waited for it. The same arguments go on in the same order; results and exceptions
-come back as they are. Texts, paths, keys and tokens are never noted; token ids only on demand.
+shape their arguments have (numbers only), when their request left, when their result arrived and
+how long the program waited for it. The same arguments go on in the same order; results and
+exceptions come back as they are. Texts, paths, keys and tokens are never noted; token ids only on
+demand.
 
 It is loaded by *other* interpreters, hence: standard library only, Python 3.8 and later, no
 relative imports. Its own errors are swallowed, and it does less where it would cost more than a
@@ -40,7 +41,7 @@ HOLDER = ("tinker.lib.internal_client_holder", "InternalClientHolder")
 MAX_NOTED = 20_000  # calls that are written one by one,
 NOTED_A_SECOND = 20  # and of them each second
 MAX_PENDING = 1_000  # finished calls that wait to be written
-LOOKED_AT = 50  # calls of a method of which all arguments are looked at; then every so many
+LOOKED_AT = 50  # first calls of a method with all arguments read; later only some
 _SHARE = 0.001  # of the time that looking at arguments may cost
 _KEPT = 512  # values of a running sample
 _CURRENT: ContextVar[Call | None] = ContextVar("modelmedic_call", default=None)
@@ -93,7 +94,7 @@ class Series:
 
 
 class Operation:
-    """What is known of all calls of one method."""
+    """The record of all calls of one method."""
 
     def __init__(self) -> None:
         self.total, self.submit, self.waited, self.delay = (Series() for _ in range(4))

@@ -37,7 +37,7 @@ class Finder:
         self._next = 0.0
 
     def find(self, now: float, known: dict[int, Any]) -> dict[int, Any]:
-        """The running loops by their threads, without threads of which one is ``known``."""
+        """The running loops by their threads, without threads whose loop is ``known``."""
         if now < self._next or "asyncio" not in sys.modules:
             return {}
         before = time.thread_time() if hasattr(time, "thread_time") else 0.0
@@ -139,11 +139,11 @@ def back(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def turn_of(loop: Any) -> int:
-    """A number that stays the same while a loop is at one callback, as far as can be told."""
+    """A number that stays the same while a loop runs one callback, as far as can be determined."""
     ready = getattr(loop, "_ready", None)
     if ready is None:
         return id(_current_tasks().get(loop))
-    # What is called next: new callbacks come behind the one of ours that waits there.
+    # The next callback: new callbacks come after the one of ours that waits there.
     try:
         return id(ready[0])
     except (IndexError, TypeError, KeyError):

@@ -15,8 +15,8 @@ MAX_STATES = 20
 # A stall counts as kept by a thread of this process if the process computed meanwhile.
 _BUSY_SHARE = 0.3
 # Of a thread that was seen to hold the lock, and to run, less is enough: this share, or so long.
-# Else the machine did not let the process run. What computed for a moment only would stall nobody
-# on a machine that is not busy.
+# Else the machine did not let the process run. A moment of computing would cause no stall on an
+# idle machine.
 _SEEN_SHARE, _SEEN_S = 0.1, 0.5
 _MOMENT_SHARE, _MOMENT_S = 0.5, 0.25
 # So many threads that compute at once leave each other, and a loop, few turns.
@@ -51,8 +51,9 @@ def add_stalls(
     stalls: Sequence[Mapping[str, Any]],
     figures: Mapping[str, Any],
 ) -> None:
-    """A ``thread_state`` for each line that a thread was at when others could not run, the longest
-    first. It stands where the user's own code does, else in the record ``where``."""
+    """Add a ``thread_state`` for each line that a thread was at while others could not run, the
+    longest first. Its place is the user's own code if that is on the stack, else the record
+    ``where``."""
     groups: dict[tuple[str, str, bool, str], list[_Seen]] = {}
     for stall in stalls:
         is_loop = stall.get("event") == "loop-stall"
@@ -76,7 +77,7 @@ def add_stalls(
 
 
 def _whole(stalls: Sequence[Mapping[str, Any]], figures: Mapping[str, Any]) -> float:
-    """The time since the first loop was seen; less where not all stalls stand in the record."""
+    """The time since the first loop was seen; less if the record lacks some of the stalls."""
     whole = number(figures.get("loops_s")) or number(figures.get("seconds"))
     blocked = number(figures.get("blocked_s"))
     told = sum(number(s.get("late")) for s in stalls if s.get("event") == "loop-stall")
@@ -92,8 +93,8 @@ def _crew(seen: _Seen) -> str:
 
 
 def _of_loop(stall: Mapping[str, Any]) -> Iterator[_Seen]:
-    """The line at which the loop's thread was seen most; where several threads computed while that
-    one waited for its turn, theirs. Nothing if somebody debugs."""
+    """The line at which the loop's thread was seen most; if several threads computed while it
+    waited for its turn, their lines. Nothing while a debugger runs."""
     late = number(stall.get("late"))
     seen = [(_looks(thread), stack) for thread, stack in _usable_stacks(stall, "")]
     if any(_DEBUGGERS.match(frame.file) for _, stack in seen for frame in stack.frames):
@@ -110,7 +111,7 @@ def _of_loop(stall: Mapping[str, Any]) -> Iterator[_Seen]:
         yield _Seen(crowd, "computing", late, live=True, threads=count)
     if _sum(at_lines) * 2 >= _sum(seen) > 0:
         stack = max(most, key=lambda each: each[0])[1]
-        # What libraries do on a thread or a loop of their own is not a line of the user's.
+        # Work of libraries on a thread or a loop of their own is not a line of the user's.
         others = stack.thread == "sdk" or stall.get("found") is True
         blames = crowd is None and not (others and own_frame(stack) is None)
         yield _Seen(stack, "blocked", late, live=True, loop=blames)
@@ -121,8 +122,8 @@ def _sum(seen: Sequence[tuple[float, Stack]]) -> float:
 
 
 def _waits(most: Sequence[tuple[float, Stack]], seen: Sequence[tuple[float, Stack]]) -> bool:
-    """Whether a loop's thread stood at one line and waited for another thread, not for its turn:
-    a thread that has been started comes when it is its turn."""
+    """Whether a loop's thread stayed at one line and waited for another thread, not for its turn: a
+    thread that has been started runs when it is its turn."""
     waiting = [
         each
         for each in most
@@ -139,7 +140,8 @@ def _waits_for_work(stack: Stack) -> bool:
 
 
 def _crowd_of(stall: Mapping[str, Any]) -> tuple[int, Stack | None]:
-    """Where most of the other threads computed, and how many; None if they were few."""
+    """The number of other threads that computed, and the place of most of them; None if they were
+    few."""
     looks = number(stall.get("looks"))
     others = [
         (round(_looks(thread) / looks), stack)
@@ -151,7 +153,7 @@ def _crowd_of(stall: Mapping[str, Any]) -> tuple[int, Stack | None]:
 
 
 def _of_lock(stall: Mapping[str, Any]) -> Iterator[_Seen]:
-    """Where the threads were when none but one could run: that one holds the lock."""
+    """The places of the threads while all but one could not run: that one holds the lock."""
     late, cpu = number(stall.get("late")), number(stall.get("cpu"))
     found = list(_usable_stacks(stall, "active+gil"))
     if any(thread.get("gil") is True for thread, _ in found):
@@ -243,6 +245,6 @@ def _looks(thread: Mapping[str, Any]) -> float:
 
 
 def number(value: Any) -> float:
-    """A number of a record; 0 for what is none."""
+    """A number of a record; 0 if the value is not a number."""
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if plain and 0 <= value < 1e12 else 0.0

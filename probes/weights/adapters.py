@@ -120,7 +120,7 @@ def open_adapter(path: Path) -> Adapter:
     unused = sorted(parts.magnitudes.keys() - modules.keys())
     others = [*parts.others, *(f"{name}.lora_magnitude_vector" for name in unused)]
     for names, what in ((wrong, "modules have no fitting pair of matrices"),
-                        (others, "tensors are no plain LoRA matrices")):  # fmt: skip
+                        (others, "tensors are not plain LoRA matrices")):  # fmt: skip
         if names:
             text = f"{len(names):,} {what}, such as {excerpt(names[0])}"
             problems.append(Problem("MM436", text, Location(str(path))))

@@ -118,7 +118,7 @@ class Comparing:
         return (different if self._plan.targets else []), foreign
 
     def _trained(self, name: str, trained: Tensor, base: Tensor, merged: Tensor) -> list[Found]:
-        """What was trained whole takes the place of the base's."""
+        """A tensor that was trained as a whole replaces that of the base."""
         seen = self._seen(name, trained, merged)
         if seen is None or seen.same:
             return []

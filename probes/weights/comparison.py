@@ -98,7 +98,7 @@ SURE_SHARE = 0.9995
 
 
 class Verdict(NamedTuple):
-    """What a tensor received, with the numbers behind it.
+    """The update that a tensor received, with the numbers behind it.
 
     ``changed`` and ``expected`` count the compared elements that M and a right merge change;
     ``scale`` and ``cosine`` compare M - W with the right update; ``max_abs`` and ``mean_abs`` are

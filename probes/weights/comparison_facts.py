@@ -92,8 +92,7 @@ def _reference(found: Found) -> str | None:
 
 
 def _most_alike(group: list[Found]) -> list[Found]:
-    """Of updates of other layers, those of the usual distance: at the ends of a model it is
-    another one."""
+    """The updates of other layers at the usual distance: at the ends of a model it differs."""
     usual = _usual_shift(group)
     return group if usual is None else [each for each in group if _shift(each) == usual]
 

@@ -52,8 +52,8 @@ class Search:
         self._seen: set[str] = set()
 
     def origin(self, target: Target, merged: Tensor) -> Origin | None:
-        """Whose update a merged tensor carries, or None. Raises ``OSError`` or ``ValueError``
-        where a file cannot be read."""
+        """The origin of the update that a merged tensor carries, or None. Raises ``OSError`` or
+        ``ValueError`` if a file cannot be read."""
         sample = _Sample(target, merged)
         if not sample.usable:
             return None

@@ -1,4 +1,5 @@
-"""What a right merge, and each known wrong one, would have written into a block of a tensor."""
+"""Computes the block of a tensor that a right merge, and each known wrong one, would have
+written."""
 
 from __future__ import annotations
 
@@ -144,7 +145,7 @@ class Updates:
         self._pairs: dict[int, tuple[Any, Any]] = {}
 
     def merged(self, base: Any, way: Way, matrix: int, first: int, dtype: str) -> Any:
-        """What ``way`` would have stored for the block ``base`` (float32), which starts at row
+        """The block that ``way`` would have stored for ``base`` (float32), which starts at row
         ``first`` of a matrix."""
         rows = np.arange(first, first + len(base))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -252,7 +253,7 @@ def _wanted(place: str, way: Way) -> tuple[str, ...]:
 
 
 def _rows_of_part(rows: Any, place: str, half: int, interleaved: bool) -> tuple[Any, Any]:
-    """Which rows belong to gate or up, and their numbers within that part."""
+    """The mask of the rows of gate or up, and their numbers within that part."""
     if interleaved:
         chosen = rows % 2 == (0 if place == "gate" else 1)
         return chosen, rows[chosen] // 2

@@ -84,7 +84,7 @@ class Pair:
         return base, store(base, self.dtype), stored
 
     def merged_by(self, way: Way, base: Any, block: Block) -> Any:
-        """What a way of merging would have stored."""
+        """The values that a way of merging would have stored."""
         return self.updates.merged(base, way, block.matrix, block.first, self.dtype)
 
 

@@ -41,7 +41,7 @@ class WeightFolders(NamedTuple):
 
 
 def sort_weight_folders(paths: Iterable[Path]) -> WeightFolders:
-    """Give each path its role by its content; of two models, the one whose name speaks of the
+    """Give each path its role by its content; of two models, the one whose name marks it as the
     base (or else the first) is the base, and a lone model is the base. Never raises."""
     adapters: list[Path] = []
     models: list[Path] = []
@@ -56,8 +56,8 @@ def sort_weight_folders(paths: Iterable[Path]) -> WeightFolders:
 
 
 def trios(paths: Iterable[Path]) -> list[WeightFolders]:
-    """Every merged model with its base and its adapter. Where folders stand beside their adapter,
-    as in one folder a model family, each such group is taken by itself."""
+    """Every merged model with its base and its adapter. If each folder of a model family holds
+    models and their adapter, it forms a group of its own."""
     groups: dict[Path, list[Path]] = {}
     for path in paths:
         groups.setdefault(path.parent, []).append(path)

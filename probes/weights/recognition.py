@@ -1,4 +1,4 @@
-"""Is this a folder or file with weights, and of which kind? Reads names and one header."""
+"""Recognises folders and files with weights, and their kind. Reads names and one header."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def role_of_weights(path: Path) -> str:
 
 
 def _names(folder: Path) -> list[str]:
-    """The files of a folder that speak of weights, sorted."""
+    """The files of a folder that belong to weights, sorted."""
     found = []
     for number, entry in enumerate(folder.iterdir()):
         if number >= _MAX_ENTRIES:

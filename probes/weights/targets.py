@@ -69,7 +69,7 @@ class Target(NamedTuple):
 
 
 class Family(NamedTuple):
-    """What the base model's configuration and names say about its form."""
+    """The form of the base model, by its configuration and names."""
 
     name: str
     moe: bool

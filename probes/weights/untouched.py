@@ -30,7 +30,7 @@ class Untouched(NamedTuple):
 
     @property
     def tells(self) -> bool:
-        """Whether a difference would speak of another base model."""
+        """Whether a difference would indicate another base model."""
         return not self.zeroed and not self.rounded and not (self.plain and self.same)
 
 
@@ -48,7 +48,7 @@ def _by_number(base: Tensor, merged: Tensor, elements: int) -> Untouched:
     seen = hits = 0
     largest = 0.0
     low, high = np.inf, -np.inf
-    # A wider format may have been rounded in between: then the narrower one is what counts.
+    # A wider format may have been rounded in between: then the narrower one counts.
     narrow = min(base.dtype, merged.dtype, key=SIZES.__getitem__)
     zero = True
     rounded = {} if narrow != "F32" else dict(_NARROW)

@@ -1,1 +1,1 @@
-"""What the modeling files of reference and port compute, read without running them."""
+"""The computations of the modeling files of reference and port, read without running them."""

@@ -23,7 +23,7 @@ _CHECKS: tuple[Callable[[Pair], Iterator[Finding]], ...] = (
 
 
 def compare_models(reference: Model, port: Model, mapping: Mapping | None) -> list[Finding]:
-    """What differs between the computations of two models."""
+    """The differences between the computations of two models."""
     components = {}
     for name in ("attention", "mlp", "decoder_layer"):
         ours, theirs = _part(port, name), _part(reference, name)

@@ -1,4 +1,5 @@
-"""What one component computes: the terms that its result is made of, and whether all are seen."""
+"""The computation of one component: the terms that its result is made of, and whether all of them
+are known."""
 
 from __future__ import annotations
 
@@ -119,7 +120,7 @@ def stripped(value: Value) -> Value:
 
 
 def role_of(value: Value, kinds: tuple[str, ...]) -> str:
-    """Which of these kinds of module a value is the output of; empty for none."""
+    """The kind of module, among these, whose output a value is; empty if it is none of them."""
     for each in alternatives(stripped(value)):
         module = applied(each) if isinstance(each, Term) else None
         if module is not None and (kind := _kind_within(module, kinds)):
@@ -133,7 +134,7 @@ def _kind_within(module: Instance, kinds: tuple[str, ...]) -> str:
 
 
 def score_factor(component: Component) -> tuple[float, Term] | None:
-    """The factor of the attention scores and where it stands; None if it cannot be said."""
+    """The factor of the attention scores and its place; None if unknown."""
     found: dict[float, Term] = {}
     for term in component.having("softmax"):
         for factor, place in _factors(component, term.args[0], term):
@@ -183,7 +184,7 @@ def _step(component: Component, value: Term) -> tuple[Value, float] | None:
 
 
 def _scaled(component: Component, value: Value, depth: int) -> float | None:
-    """The number that q or k was multiplied by before; None if it cannot be said."""
+    """The number that q or k was multiplied by before; None if unknown."""
     if not isinstance(value, Term) or depth > MAX_SCALING:
         return None
     if value.op == "phi":

@@ -51,7 +51,7 @@ def _number_or_default(pair: Pair, value: Value) -> float | None:
 
 
 def fused_order(pair: Pair) -> Iterator[Finding]:
-    """Which part of a fused weight goes to the activation."""
+    """Compare the parts of a fused weight that go to the activation."""
     if "mlp" not in pair.components or pair.mapping is None:
         return
     theirs, ours = pair.components["mlp"]

@@ -1,4 +1,4 @@
-"""What the comparison of reference and port found -> facts."""
+"""Facts from the comparison of reference and port."""
 
 from __future__ import annotations
 

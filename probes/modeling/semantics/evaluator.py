@@ -99,8 +99,8 @@ class Evaluator(Expressions):
         self, function: Function, args: Sequence[Value], given: dict[str, Value],
         symbolic: bool = False,
     ) -> Value:  # fmt: skip
-        """What a function of the file returns. ``symbolic`` leaves what is not given an input,
-        also where it has a default."""
+        """Compute the result of a function of the file. With ``symbolic``, arguments that are not
+        given are inputs, even if they have a default."""
         if self._depth >= MAX_DEPTH:
             return Term("opaque", (*args, *given.values()))
         self._depth += 1
@@ -146,7 +146,7 @@ class Evaluator(Expressions):
             frame.names[spec.kwarg.arg] = given
 
     def call(self, func: Value, args: list[Value], given: dict[str, Value], node: ast.AST) -> Value:
-        """What a call of a value returns."""
+        """Compute the result of calling a value."""
         if isinstance(func, Function):
             return self.call_function(func, args, given)
         if isinstance(func, Foreign):

@@ -110,7 +110,7 @@ class Expressions(Statements):
         return value if isinstance(value, Term) else UNKNOWN
 
     def index(self, node: ast.expr, frame: Frame) -> Value:
-        """What stands in brackets."""
+        """The index expression inside brackets."""
         if not isinstance(node, ast.Slice):
             return self.evaluate(node, frame)
         ends = [concrete(self.evaluate(each, frame), self.settings)

@@ -1,4 +1,4 @@
-"""What a comparison of reference and port finds, and where."""
+"""Findings of a comparison of reference and port, and their places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around the layers: embeddings and logits that a setting scales or caps."""
+"""The computations around the layers: embeddings and logits that a setting scales or caps."""
 
 from __future__ import annotations
 

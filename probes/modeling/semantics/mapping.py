@@ -32,7 +32,7 @@ class Fault(NamedTuple):
 
 
 class Mapping(NamedTuple):
-    """What the conversion makes of the checkpoint: key of the port -> term of its weights."""
+    """The result of the checkpoint conversion: key of the port -> term of its weights."""
 
     tensors: dict[str, Value]
     derived: bool  # from the keys that the reference would save, not from a checkpoint
@@ -91,7 +91,7 @@ def _prefix(head: ast.ClassDef) -> str:
 
 
 def find_faults(reference: Model, port: Model, mapping: Mapping) -> list[Fault]:
-    """What is wrong with the keys that come out, each kind of tensor once."""
+    """The faults of the converted keys, each kind of tensor once."""
     left = [key for key in port.parameters if not _is_seen(key, port, mapping)]
     kinds = {starred(key) for key in port.parameters if not _is_open(key, port)}
     if 2 * len({starred(key) for key in left}) > len(kinds):

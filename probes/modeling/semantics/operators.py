@@ -20,7 +20,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 
 def compare(op: ast.cmpop, left: Value, right: Value, settings: Settings) -> Value:
-    """What a comparison says; an unknown term where that is not known."""
+    """The result of a comparison; an unknown term if it cannot be decided."""
     if isinstance(op, (ast.In, ast.NotIn)):
         known = concrete(left, settings)
         if known is UNRESOLVED or not isinstance(right, (str, list, tuple, dict)):

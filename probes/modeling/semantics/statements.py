@@ -62,7 +62,7 @@ class Statements:
             raise TooLong
 
     def doubt(self, value: Value) -> None:
-        """From now on nobody knows what a container holds."""
+        """Mark the contents of a container as unknown from now on."""
         self._doubted[id(value)] = value
 
     def is_doubted(self, value: Value) -> bool:
@@ -74,7 +74,7 @@ class Statements:
         raise NotImplementedError
 
     def index(self, node: ast.expr, frame: Frame) -> Value:
-        """What stands in brackets."""
+        """The index expression inside brackets."""
         raise NotImplementedError
 
     def operate(self, op: str, left: Value, right: Value, node: ast.AST) -> Value:
@@ -180,7 +180,7 @@ class Statements:
         return False
 
     def elements(self, value: Value) -> list[Value] | None:
-        """What a loop over a value sees; None if that is not known."""
+        """The values that a loop over a value iterates; None if unknown."""
         if isinstance(value, str):
             return list(value)
         if isinstance(value, (list, tuple, dict)) and not self.is_doubted(value):

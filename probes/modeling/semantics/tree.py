@@ -23,7 +23,7 @@ _HEADS = ("ForCausalLM", "LMHeadModel", "LMHead")
 
 @dataclass(slots=True)
 class Model:
-    """A model that was built symbolically; ``prefix`` is what its keys begin with."""
+    """A model that was built symbolically; ``prefix`` is the common start of its keys."""
 
     reader: Evaluator
     root: Instance
@@ -104,7 +104,7 @@ def _model_class(code: Code, head: ast.ClassDef | None) -> str | None:
 
 
 def kind_of(module: Instance, name: str = "") -> str:
-    """What a module is, by its class and the attribute that holds it."""
+    """The kind of a module, by its class and the attribute that holds it."""
     cls = module.cls
     if "Norm" in cls:
         return "norm"

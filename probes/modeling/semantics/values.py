@@ -95,7 +95,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """What ``super()`` returns."""
+    """The result of ``super()``."""
 
     owner: Instance
     within: ast.ClassDef
@@ -148,7 +148,7 @@ def _folded_term(value: Term, settings: Settings) -> Any:
 
 
 def folded(op: str, args: list[Any]) -> Any:
-    """An operation on Python values; UNRESOLVED where it is none, or fails."""
+    """Apply an operation to Python values; UNRESOLVED if it is unknown or fails."""
     try:
         if op == "pow":
             base, exponent = args
@@ -184,7 +184,7 @@ def walk(values: Value, enter: Callable[[Term], bool] = lambda _: True) -> Itera
 
 
 def alternatives(value: Value) -> list[Value]:
-    """What a value may be."""
+    """The possible values of a value."""
     if not isinstance(value, Term) or value.op != "phi":
         return [value]
     found = [each for each in walk(value, lambda term: term.op == "phi") if each.op != "phi"]

@@ -72,7 +72,7 @@ def _is_retried(script: Script, node: ast.Try) -> bool:
 
 
 def _is_commented(script: Script, handler: ast.ExceptHandler) -> bool:
-    """Whether a comment in a handler explains the error that it passes over."""
+    """Whether a handler holds a comment, apart from those for tools."""
     lines = script.module_of(handler).source.lines[handler.lineno - 1 : handler.end_lineno]
     said = [comment[1] for line in lines if (comment := _COMMENT.search(line))]
     return any(not _FOR_TOOLS.match(text) for text in said)

@@ -1,6 +1,5 @@
-"""What the files of two models are like, beside their numbers: names, fused tensors, tied heads.
+"""The form of the files of two models, apart from their numbers: names, fused tensors, tied heads.
 
-The parts: :mod:`.alignment` says which tensor is which, :mod:`.fused_tensors` takes them apart,
-:mod:`.tied_head` and :mod:`.model_names` compare what configurations say, :mod:`.export_form`
-makes the fact.
+The parts: :mod:`.alignment` pairs the tensors, :mod:`.fused_tensors` splits them, :mod:`.tied_head`
+and :mod:`.model_names` compare the configurations, :mod:`.export_form` makes the fact.
 """

@@ -1,4 +1,4 @@
-"""Which tensor of the merged model is which of the base, whatever the names and the form."""
+"""Pairs the tensors of the merged model with those of the base, whatever their names and form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..adapters import PAIR
 from ..targets import canonical
 from .fused_tensors import take_apart
 
-# What wrappers put before every name, or into it; a model that is loaded has none of these.
+# Prefixes that wrappers put before every name, or into it; a loaded model has none of these.
 _WRAPPER = re.compile(r"(?:base_model\.model\.|_orig_mod\.|module\.)+")
 # Tensors that are computed again on loading: to have them saved does no harm.
 _BUFFER = re.compile(r"\.(?:rotary_emb\.\w+|inv_freq|masked_bias|position_ids|attn\.bias|"
@@ -20,8 +20,8 @@ _BUFFER = re.compile(r"\.(?:rotary_emb\.\w+|inv_freq|masked_bias|position_ids|at
 
 
 class Unwrapped(NamedTuple):
-    """Tensors without what wrappers add. ``wrapper`` is what stood before most names that are not
-    the base's, ``lora_left`` are the names of matrices of LoRA among them."""
+    """Tensors without the additions of wrappers. ``wrapper`` is the prefix of most names that are
+    not the base's, ``lora_left`` are the names of matrices of LoRA among them."""
 
     tensors: Mapping[str, Tensor]
     wrapper: str
@@ -97,7 +97,8 @@ def _counterparts(base: Mapping[str, Tensor], merged: Mapping[str, Tensor]) -> d
 
 
 def _renamed(names: Mapping[str, str]) -> tuple[str, str] | None:
-    """What most layers' names begin with in the base and in the merged model, where it differs."""
+    """The prefixes of most layers' names in the base and in the merged model; None if they
+    agree."""
     pairs: Counter[tuple[str, str]] = Counter()
     for name, other in names.items():
         if ".layers." in name and ".layers." in other:

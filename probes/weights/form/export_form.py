@@ -56,7 +56,7 @@ def _has_text_names_only(base: WeightFiles, name: str) -> bool:
 
 
 def tied_head(head: Head, target: Target | None, found: list[Found], elements: int) -> str:
-    """Where two copies of a tied head differ: which of them received the update."""
+    """The copy of a tied head that received the update, if two copies differ."""
     if head.copy is None:
         return "alike" if head.alike else ""
     if target is None or head.copy.shape != target.tensor.shape or not head.copy.comparable:

@@ -8,15 +8,15 @@ from ....reading.tensors.safetensors_files import WeightFiles
 
 _CACHED = re.compile(r"models--([^/\\]+?)--([^/\\]+)\Z")
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-# What makers of mirrors and quantized copies add to a name, without another model behind it.
+# Words that makers of mirrors and quantized copies add to a name of the same model.
 _ADDED = {"unsloth", "bnb", "4bit", "8bit", "int4", "int8", "fp8", "fp16", "bf16", "bfloat16",
           "float16", "awq", "gptq", "gguf", "mlx", "hf", "dynamic", "quantized", "dequantized",
           "safetensors", "copy", "mirror", "nvfp4", "mxfp4"}  # fmt: skip
 
 
 def base_names(base: WeightFiles, adapter_base: str) -> dict[str, str | bool | None]:
-    """What the base model calls itself (by the folder of a download cache, else config.json), and
-    whether that is the name in the adapter's file; None if either is not a name of a hub."""
+    """The name of the base model (from the folder of a download cache, else config.json), and
+    whether it is the name in the adapter's file; None if either is not a name of a hub."""
     own = _own_name(base)
     known = bool(own) and _HUB.fullmatch(own) and _HUB.fullmatch(adapter_base)
     alike = _plain(own) == _plain(adapter_base) if known else None

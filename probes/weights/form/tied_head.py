@@ -1,5 +1,5 @@
 """Output head and input embedding that are one tensor: files may hold it under either name, or
-both, and config.json says whether readers take the two for one."""
+both, and config.json states whether readers treat the two as one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _ELEMENTS = 2**20
 
 
 class Head(NamedTuple):
-    """Both models without a second copy of a tied head. ``tied`` is what the base says, ``copy``
-    the second copy of the merged model where it differs from the first (``alike``: it does not),
-    ``name`` that of the first in the base."""
+    """Both models without a second copy of a tied head. ``tied`` is the setting of the base,
+    ``copy`` the second copy of the merged model if it differs from the first (``alike``: it does
+    not), ``name`` the name of the first copy in the base."""
 
     base: Mapping[str, Tensor]
     merged: Mapping[str, Tensor]
@@ -51,7 +51,7 @@ def _find(tensors: Mapping[str, Tensor], name: str) -> str:
 
 
 def _told(model: WeightFiles) -> bool | None:
-    """What config.json says, or None."""
+    """The value of ``tie_word_embeddings`` in config.json, or None."""
     text = model.config.get("text_config")
     inner = text.get("tie_word_embeddings") if isinstance(text, dict) else None
     value = model.config.get("tie_word_embeddings", inner)
