@@ -1,4 +1,4 @@
-"""What a program uses and the releases do not have, and how a finding says it."""
+"""Things that a program uses and the releases lack, and the text that reports them."""
 
 from __future__ import annotations
 

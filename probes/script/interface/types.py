@@ -1,7 +1,7 @@
-"""The table of interfaces over all releases, and what an expression certainly is by it.
+"""The table of interfaces, and types of expressions that are proven to come from the SDK.
 
-A type is proven where all that binds a name agrees: each assignment in its scope, each attribute
-of that name that any code of the program sets. Nothing is taken from what a name sounds like.
+A type is proven if all bindings of a name agree: each assignment in its scope, each attribute of
+that name that any code of the program sets. Nothing is inferred from the sound of a name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which service and which client a call goes to, and which weights the client holds."""
+"""Finds the service and the client that a call goes to, and the weights the client holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Futures that are awaited too late or never, and requests that wait for each other needlessly."""
+"""Finds futures that are never awaited or too late, and requests that wait for each other."""
 
 from __future__ import annotations
 

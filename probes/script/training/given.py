@@ -1,4 +1,4 @@
-"""What a program gives to Tinker: prompts, examples (as built or changed) and renderers."""
+"""Checks the values that a program gives to Tinker: prompts, examples and renderers."""
 
 from __future__ import annotations
 
