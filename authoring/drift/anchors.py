@@ -30,10 +30,11 @@ class Anchored(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What became of an anchor. ``place`` and ``text`` are where it stands now, and how.
+    """The present state of an anchor. ``place`` and ``text`` give its place and wording now.
 
-    ``expected`` says whether the version events of the anchor have the text in the installed
-    version; a text that is there (in its module) if and only if it is expected is not drift."""
+    ``expected``: whether the version events of the anchor have the text in the installed version; a
+    text that is there (in its module) if and only if it is expected is not drift.
+    """
 
     anchored: Anchored
     state: State
@@ -59,7 +60,7 @@ def anchors_of(source: KnowledgeSource) -> Iterator[Anchored]:
 
 
 def look_for(anchored: Anchored, packages: Mapping[str, Release]) -> Found:
-    """Where the text of an anchor is in the sources of its package."""
+    """Find the text of an anchor in the sources of its package."""
     anchor = anchored.anchor
     package = packages.get(anchor.package)
     if package is None:

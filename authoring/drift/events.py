@@ -17,7 +17,8 @@ class Reach(NamedTuple):
     """A version event of an entry and what it says of the installed version.
 
     ``affected`` is whether that version lies inside; ``open`` that nothing ends the range, so that
-    somebody should see whether the newest version still belongs to it."""
+    a person should check whether the newest version still belongs to it.
+    """
 
     entry: str
     where: Location

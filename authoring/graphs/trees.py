@@ -48,7 +48,8 @@ def _in_order(tree: e.Tree) -> Iterator[str]:
 def _ends(
     name: str, branch: e.Branch, tree: e.Tree, titles: Mapping[str, str], link: str
 ) -> Iterator[Box]:
-    """Where a branch leads. A leaf is a box of its node alone, so that the drawing is a tree."""
+    """Yield the boxes that a branch leads to. A leaf is a box of its node alone, so that the
+    drawing is a tree."""
     if branch.goto is not None:
         ask = tree.nodes[branch.goto].ask if branch.goto in tree.nodes else branch.goto
         yield Box(f"node {branch.goto}", "question", ask)

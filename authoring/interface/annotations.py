@@ -1,9 +1,9 @@
-"""What a type annotation says, as far as a reader of scripts can use it.
+"""Type annotations, as far as a reader of scripts can use them.
 
 Written as alternatives joined by ``|``: ``int``, ``str``, ``float``, ``bool``, ``'literal'``, the
-path of a class of the package, with ``[]`` behind it for a list of such, with ``@`` before it for
-an ``APIFuture`` of it and ``^`` for a plain future; ``~`` stands for what a generic class is made
-of. An empty text says nothing.
+path of a class of the package, followed by ``[]`` for a list of such, with ``@`` before it for an
+``APIFuture`` of it and ``^`` for a plain future; ``~`` stands for what a generic class is made of.
+An empty text means unknown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_LITERAL = 40
 
 
 def told(node: ast.AST | None, name: Namer, canon: Canon, own: str = "") -> str:
-    """What an annotation says; ``own`` is the class in which it stands."""
+    """Convert an annotation to its short form; ``own`` is the class that contains it."""
     if node is None:
         return ""
     found = list(dict.fromkeys(_alternatives(node, name, canon, own)))

@@ -3,8 +3,8 @@
     python -m modelmedic.authoring.interface.build TABLE RELEASE...
 
 Each ``RELEASE`` is a wheel, or a folder of sources named ``NAME-VERSION``. A date in place of a
-version stands for what a repository held before the first release. What the table has stays;
-a release that it has is read again. Where there is no table, one is made.
+version stands for what a repository held before the first release. Entries of the table stay; a
+release that it has is read again. A missing table is created.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the instances of a class have, and how the class is called."""
+"""The attributes of the instances of a class, and the parameters that create them."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class Classes:
 
     @staticmethod
     def _by_name(made: Made) -> None:
-        """Mark the fields that are given by name: ``!`` where one must be."""
+        """Mark the fields that are given by name: ``!`` if it is required."""
         for name, text in made.fields.items():
             plain = made.members[name].lstrip("!=")
             made.members[name] = f"{'=' if text.startswith(f'{name}=') else '!'}{plain}"

@@ -10,8 +10,8 @@ from .classes import Classes, Made
 from .signatures import merged, signature
 
 Flat = dict[tuple[str, str, str], str]
-"""``(table, owner, name)`` -> what is said of it; the tables are modules, classes, functions."""
-# What few import: their names are listed, not how they are called.
+"""``(table, owner, name)`` -> its short form; the tables are modules, classes, functions."""
+# Modules that few import: their names are listed without parameters.
 _BRIEFLY = ("tinker_cookbook.recipes.", "tinker.resources.", "tinker.cli.", "tinker.proto.")
 
 
@@ -101,7 +101,7 @@ def _is_outside(meant: Meant) -> bool:
 
 
 def _public_paths(release: Modules) -> dict[str, str]:
-    """Where what is defined in a private place is best known."""
+    """Map private paths to the best known public path of the same definition."""
     found: dict[str, list[str]] = {}
     for name in release.modules:
         if not _is_public(name):

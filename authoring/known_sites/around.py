@@ -1,6 +1,6 @@
-"""What stands around a message in its source: the tests of a chain as one, the values of constants,
-what follows the message, where a tested variable comes from, and the methods that set what a test
-looks at."""
+"""The code around a message in its source: the tests of a chain as one, the values of constants,
+the code after the message, the origin of a tested variable, and the methods that set the tested
+attributes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def chained(guards: Sequence[str]) -> str:
 
 
 class Around:
-    """What the source of one file has around its messages."""
+    """The code around the messages in the source of one file."""
 
     def __init__(self, raw: bytes) -> None:
         self._going_on: set[int] = set()
@@ -235,7 +235,7 @@ def _expression(text: str) -> ast.expr | None:
 
 
 def _refused(test: ast.expr | None) -> _Refused | None:
-    """What a test that held says something is not: its subject and the values."""
+    """Return the subject and the values that it is not, according to a test that held."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _of_type(test.operand) or _one_of(test.operand)
     if not isinstance(test, ast.Compare) or len(test.ops) > 1:
@@ -257,7 +257,8 @@ def _of_type(test: ast.expr) -> _Refused | None:
 
 
 def _one_of(test: ast.expr) -> _Refused | None:
-    """Subject and values of tests of which one would have to hold: each asks for a value."""
+    """Return the subject and values of alternative tests if each requires a value of the same
+    subject."""
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) else [test]
     values: list[str] = []
     subjects = set()

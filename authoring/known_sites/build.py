@@ -29,7 +29,7 @@ MAX_RUNS = 8
 MAX_PLACES = 12
 RAISED = ("raise", "assert")
 SIGNS = 2
-"""Of these, how many lead to it: the rarest within the stack."""
+"""The number of these that lead to it: the rarest within the stack."""
 _USED_BY_MANY = 40
 _Key = tuple[tuple[int, ...], bool]
 _Value = TypeVar("_Value")

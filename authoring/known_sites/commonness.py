@@ -1,4 +1,4 @@
-"""Which runs of words other software uses too, and how rare a word is in messages."""
+"""The runs of words that other software uses too, and the rarity of words in messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAME_BITS, NAME_WORDS, NAME_LETTERS = 21.0, 3, 8
 
 
 class Commonness:
-    """What messages of others share with each other, and with those of the stack."""
+    """The frequency of words and of runs of words in messages of other software."""
 
     def __init__(self, others: Iterable[Template]) -> None:
         self.runs: set[int] = set()

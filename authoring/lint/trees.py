@@ -138,7 +138,7 @@ def _contradicted(condition: tuple[bool, object], settled: _Settled, vocabulary:
 
 
 def _exclusive(left: c.Pattern, right: c.Pattern, vocabulary: Vocabulary) -> str:
-    """The reason why no fact about one thing passes both patterns; empty if one might."""
+    """The reason why no fact about one thing passes both patterns; empty if a fact might."""
     kind = vocabulary.kinds.get(left.fact)
     if kind is None or not kind.functional:
         return ""

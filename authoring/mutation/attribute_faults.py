@@ -21,7 +21,8 @@ SHIFT = 0.05
 
 class Edit(NamedTuple):
     """A change of a condition. ``what`` describes it and ``example`` the facts that show it;
-    ``looser`` says whether more facts pass (None: others); ``tests`` replace the one changed."""
+    ``looser``: whether more facts pass (None: different ones); ``tests`` replace the one
+    changed."""
 
     operator: str
     what: str

@@ -18,8 +18,9 @@ class Fault(NamedTuple):
     """A mutant of an entry: its ``rules`` instead of the right ones.
 
     ``path`` leads to what is changed, ``what`` describes the change and ``example`` the facts that
-    show it, or what a case must expect if it starts with '='. ``looser`` says whether the entry
-    holds for more facts than it should; None: for others. No facts show one that is ``equivalent``.
+    show it, or what a case must expect if it starts with '='. ``looser``: whether the entry holds
+    for more facts than it should; None: for different ones. No facts show one that is
+    ``equivalent``.
     """
 
     item: Item

@@ -1,1 +1,1 @@
-"""Which facts each rule needs, and what can gather or ask them."""
+"""The facts that each rule needs, and the probes and questions that can give them."""

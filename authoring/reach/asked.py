@@ -1,4 +1,4 @@
-"""What people can be asked: which conditions the questions of the vocabulary and of its attributes
+"""Questions to people: the conditions that the questions of the vocabulary and of its attributes
 can settle, alone or about a thing that is known already."""
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _SPOKEN = ("answer", "symptom")  # questions of trees, and what people complain 
 
 
 class Asking(NamedTuple):
-    """Whether answers can pass a condition, and which attributes of the same fact nobody is asked
-    of: a probe has to give them."""
+    """Whether answers can pass a condition, and which attributes of the same fact have no question:
+    a probe has to give them."""
 
     possible: bool
     open: tuple[str, ...] = ()

@@ -1,10 +1,10 @@
-"""What probes can give, read from their code: a probe that nowhere names an attribute, or one of
-the fixed values of an attribute, cannot give it.
+"""The facts that probes can give, read from their code: a probe that nowhere names an attribute, or
+one of the fixed values of an attribute, cannot give it.
 
 The code of a probe is that of its folder and of what it imports from this package, with the tables
-(JSON) beside it. That a name stands there does not prove that facts with it are made; the tests of
-a probe show this. ``gives`` in a declaration names what the code puts together. A probe whose code
-is not here may give whatever it says that it gathers.
+(JSON) next to it. A name in the code does not prove that facts with it are made; the tests of a
+probe show this. ``gives`` in a declaration names what the code puts together. A probe whose code is
+not here may give everything that it declares.
 """
 
 from __future__ import annotations

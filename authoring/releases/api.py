@@ -16,7 +16,8 @@ MIN_SHARED = 2
 
 
 class Heirs(NamedTuple):
-    """Where removed definitions are now, by old name; ``moved`` where the last part stayed."""
+    """The new places of removed definitions, by old name; ``moved`` lists those whose last part
+    stayed."""
 
     to: Mapping[str, Definition]
 
@@ -80,8 +81,8 @@ def is_name(word: str) -> bool:
 def _heirs(
     gone: Definitions, come: Definitions, before: Definitions, after: Definitions
 ) -> Iterator[tuple[str, Definition]]:
-    """Which new definition is which old one: the same name elsewhere, or another name in the same
-    place with the same code."""
+    """Match new definitions to old ones: the same name elsewhere, or another name in the same place
+    with the same code."""
     by_short: dict[tuple[str, str], list[Definition]] = defaultdict(list)
     by_logic: dict[tuple[str, str], list[Definition]] = defaultdict(list)
     for one in come.values():
@@ -164,7 +165,8 @@ def _otherwise(
 
 
 def _renamed(old: Iterable[Parameter], new: Iterable[Parameter]) -> Iterator[tuple[str, str]]:
-    """Parameters that stand at the same place with another name, and nothing else of it changed."""
+    """Yield the parameters with a new name at the same place, if nothing else about them
+    changed."""
     old, new = list(old), list(new)
     known, now = {p.name for p in old}, {p.name for p in new}
     for by_place in (True, False):

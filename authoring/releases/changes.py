@@ -1,4 +1,4 @@
-"""A change between two releases, and the order in which kinds of changes are told."""
+"""A change between two releases, and the order in which kinds of changes are reported."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KINDS = {
     "code-changed": "code",
     "file-moved": "files", "file-removed": "files", "file-added": "files",
 }  # fmt: skip
-"""Every kind of change with its area, in the order in which they are told."""
+"""Every kind of change with its area, in the order of the report."""
 
 
 class Change(NamedTuple):
@@ -64,8 +64,8 @@ class Change(NamedTuple):
 
     @property
     def concerns(self) -> bool:
-        """Whether somebody has to look: at what touches an entry, but of messages only at those
-        that rows answer no longer, or not yet."""
+        """Whether the change needs a review: if it touches an entry; for messages, only if rows no
+        longer answer them, or not yet."""
         if self.area == "messages":
             unanswered = self.kind == "message-added" and not self.touches
             return unanswered or any(touch.how in _UNANSWERED for touch in self.touches)

@@ -27,8 +27,8 @@ from .values import code_changes, value_changes
 
 
 class Lost(NamedTuple):
-    """An anchor whose text is there in the old release, and not so in the new one (``state`` as
-    `kb drift` has it); or the other way round. ``known`` if its versions say so."""
+    """An anchor whose text is there in the old release, but not in the new one (``state`` as `kb
+    drift` has it); or the other way round. ``known`` if its version events state this."""
 
     old: Found
     new: Found
@@ -40,7 +40,7 @@ class Lost(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """What changed from one release to the next. ``silent`` are the error rows that answered a
+    """The changes from one release to the next. ``silent`` are the error rows that answered a
     message of the old one and answer none of the new one."""
 
     old: Release
@@ -121,7 +121,7 @@ def _anchors(built: Built, old: Release, new: Release, changes: Sequence[Change]
 
 
 def _followed(found: Found, changes: Sequence[Change]) -> Found:
-    """What became of a text that is gone, if the message that had it has other words now."""
+    """Follow a text that is gone to the new words of its message, if the message has any."""
     wanted = normal(found.anchored.anchor.text)
     for change in changes:
         if change.kind == "message-changed" and wanted in normal(change.old):

@@ -1,4 +1,4 @@
-"""What the modules of a release define, read from their syntax."""
+"""The definitions in the modules of a release, read from their syntax."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def download(package: str, version: str, folder: Path) -> Path:
 
 
 def _failed(wanted: str, said: str, timed_out: bool) -> ModelMedicError:
-    """What pip said, in our words: its own may name an index with its password."""
+    """Report a failure of pip in our words: its own may name an index with its password."""
     if timed_out or _OFFLINE.search(said):
         how = f"not within {SECONDS:.0f} seconds" if timed_out else "no index can be reached"
         hint = (

@@ -1,4 +1,4 @@
-"""What our knowledge names: the words of its entries and of the data of probes."""
+"""The names in our knowledge: the words of its entries and of the data of probes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Names:
         return found
 
     def place(self, entry: str) -> str:
-        """Where an entry stands."""
+        """The place of an entry."""
         return self._places.get(entry, "")
 
     def has(self, word: str) -> bool:

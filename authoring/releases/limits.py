@@ -1,4 +1,5 @@
-"""What our knowledge says of the versions of a package: where a new release stands in it."""
+"""The versions of a package that our knowledge names, and the position of a new release among
+them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a piece of code does, apart from its wording: a digest, and the names that it knows."""
+"""The logic of a piece of code, apart from its wording: a digest, and the names that it uses."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from .definitions import is_public
 ALIKE = 0.6
 """Share of a message that must be alike for it to be the same one in other words."""
 HOME = 0.15
-"""What the same function adds to it."""
+"""Bonus on that share if both messages are in the same function."""
 MAX_COMPARED = 600
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
@@ -33,7 +33,7 @@ class Message(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """As it is told."""
+        """The message as shown to people."""
         return f"{self.said}: {self.template}"
 
     @property
@@ -46,7 +46,7 @@ Key = tuple[str, str]
 
 
 def messages_of(release: Release) -> dict[Key, Message]:
-    """All messages of a release that tell of a failure and have words of their own."""
+    """Return all messages of a release that report a failure and have words of their own."""
     grouped: dict[Key, list[Site]] = defaultdict(list)
     for site in loud_sites(release.index.sites(release.package)):
         if has_words(site.parts):
@@ -100,7 +100,7 @@ _NONE = Message("", "", ())
 
 
 def _paired(gone: Sequence[Message], come: Sequence[Message]) -> dict[Key, Message]:
-    """Which new message is which old one, best pairs first."""
+    """Match new messages to old ones, best pairs first."""
     scored: list[tuple[float, int, int]] = []
     words = [_words(message) for message in come]
     for at, one in enumerate(gone):
@@ -134,7 +134,7 @@ def _words(message: Message) -> set[str]:
 
 
 def sites_in(changes: Iterable[Change]) -> Iterator[Site]:
-    """All sites that changes tell of."""
+    """Yield all sites that changes mention."""
     for change in changes:
         yield from change.before
         yield from change.after

@@ -1,6 +1,6 @@
-"""What a comparison of releases proposes to change in our knowledge: YAML to review.
+"""The changes to our knowledge that a comparison of releases proposes: YAML to review.
 
-Nothing of it is in force: the loader of knowledge knows no such form.
+Nothing of it is in force: the loader of knowledge does not accept this form.
 """
 
 from __future__ import annotations

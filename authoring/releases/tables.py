@@ -8,11 +8,11 @@ from .logic import shown
 
 MIN_ENTRIES = 3
 Entries = tuple[tuple[str, str], ...]
-"""What stands in a table: key and value; the value is "" in a list or set."""
+"""The entries of a table: key and value; the value is "" in a list or set."""
 
 
 def entries_of(node: ast.expr | None) -> Entries:
-    """The entries of a table; none where it is not a table of constants."""
+    """The entries of a table; none if it is not a table of constants."""
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         node = node.args[0]  # frozenset({...}), OrderedDict([...])
     if isinstance(node, ast.Dict):

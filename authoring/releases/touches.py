@@ -1,4 +1,4 @@
-"""Which entries of our knowledge a change touches."""
+"""The entries of our knowledge that a change touches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BESIDE = 2
 
 
 class Rows:
-    """Which error rows answer the messages of releases; a message that stays is tried once."""
+    """The error rows that answer the messages of releases; a message that stays is tried once."""
 
     def __init__(self, doctor: Diagnoser) -> None:
         self._doctor = doctor
@@ -66,9 +66,7 @@ class Toucher:
                 yield Touch(row, "", "answers a message of this code")
         elif change.area == "requires":
             package = change.name.partition(";")[0].strip()
-            yield from _touches(
-                self._names.of_versions(package), f"speaks of versions of {package}"
-            )
+            yield from _touches(self._names.of_versions(package), f"names versions of {package}")
         package, closely = self._new.package, change.area == "tables"
         for group in change.words:
             found = self._names.naming(group, package, closely=closely)[:MOST]

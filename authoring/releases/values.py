@@ -52,7 +52,7 @@ def _words(one: Definition) -> tuple[tuple[str, ...], ...]:
 
 
 def _entries(was: Definition, now: Definition) -> Iterator[Change]:
-    """What came into a table, left it, or has another value in it."""
+    """Yield the entries of a table that were added, removed or changed."""
     old, new = dict(was.entries), dict(now.entries)
     left = [key for key in old if key not in new]
     came = [key for key in new if key not in old]
@@ -73,7 +73,7 @@ def _entries(was: Definition, now: Definition) -> Iterator[Change]:
 
 
 def _names(was: Definition, now: Definition) -> Iterator[Change]:
-    """What a function tells apart or writes now, and did not, or the other way round."""
+    """Yield the names that a function compares or writes in only one of the releases."""
     left, came = sorted(was.words - now.words), sorted(now.words - was.words)
     public = is_public(now.name)
     if left:

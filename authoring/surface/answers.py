@@ -16,10 +16,10 @@ from .values import plausible
 
 
 class Answer(NamedTuple):
-    """What a fabricated text is answered by. ``rows`` are ids of error rows, ``remedied`` says
-    that one of them has a cause and something to do about it. ``source`` is ``text`` where the
-    message leads to the site (or to another with the same template), ``place`` where only the
-    frames of its traceback do, and "" where neither does."""
+    """The answer to a fabricated text. ``rows`` are ids of error rows, ``remedied`` says that one
+    of them has a cause and something to do about it. ``source`` is ``text`` if the message leads to
+    the site (or to another with the same template), ``place`` if only the frames of its traceback
+    do, and "" if neither does."""
 
     text: str
     rows: tuple[str, ...] = ()

@@ -20,8 +20,8 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 class Spoken(NamedTuple):
-    """What a row says it knows: the texts of its anchors by package, the packages it speaks for,
-    and whether others say the same."""
+    """The statements of a row about its messages: the texts of its anchors by package, the packages
+    that it covers, and whether other software uses the same words."""
 
     row: str
     anchors: Mapping[str, tuple[str, ...]]
@@ -46,7 +46,7 @@ class Conflict(NamedTuple):
 
 
 def spoken(source: KnowledgeSource, vocabulary: Vocabulary) -> dict[str, Spoken]:
-    """What the rows in force say they know, by id."""
+    """Return the statements of the rows in force about their messages, by id."""
     modules = _modules(vocabulary)
     rows = (item for item in source.of("error") if item.entry.status != "deprecated")
     return {item.id: _spoken(item, modules) for item in rows}
@@ -141,7 +141,7 @@ def _spoken(item: Item, modules: Mapping[str, Sequence[str]]) -> Spoken:
 
 
 def _owners(item: Item) -> Iterable[str]:
-    """Whose messages a row knows."""
+    """Return the owners whose messages a row recognises."""
     emitter = item.entry.emitter
     return emitter.owners or (emitter.package,)
 

@@ -71,8 +71,8 @@ class Figures(NamedTuple):
 
 
 class Surface(NamedTuple):
-    """What a package can say. ``quiet`` counts sites that tell of no failure (information, print),
-    ``tests`` those in test modules; neither are among the ``entries``."""
+    """The messages that a package can write. ``quiet`` counts sites that report no failure
+    (information, print), ``tests`` those in test modules; neither are among the ``entries``."""
 
     package: str
     version: str
@@ -122,13 +122,13 @@ def measure(
 
 
 def _package_of(problem: Problem, index: SourceIndex) -> str:
-    """The package in whose files a problem is, "" where none can be told."""
+    """Find the package whose files contain a problem; "" if unknown."""
     file = index.relative(problem.where.path) if problem.where else ""
     return index.folder.owner_of_file(file) if file else ""
 
 
 def loud_sites(sites: Iterable[Site]) -> list[Site]:
-    """Those that tell of a failure, and are in no test."""
+    """Return the sites that report a failure and are not in a test."""
     return _sorted(sites)[0]
 
 

@@ -31,7 +31,7 @@ ORDER = (
     (f"the module lies in one of {', '.join(sorted(ASIDE_PARTS))}", str(ASIDE)),
     ("the message has no words of its own", str(WORDLESS)),
 )  # fmt: skip
-"""What counts, and how much, in words."""
+"""The criteria and their weights, in words."""
 _NAME = re.compile(r"[^\W\d]\w*")
 _TESTS = frozenset({"test", "tests", "testing", "conftest"})
 

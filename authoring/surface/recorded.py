@@ -35,7 +35,7 @@ class Fall(NamedTuple):
 
 
 def record_of(surface: Surface) -> Record:
-    """What to keep of a surface."""
+    """Return the parts of a surface to keep."""
     return Record(surface.package, surface.version, surface.figures)
 
 
@@ -66,7 +66,7 @@ def updated(old: Iterable[Record], new: Iterable[Record]) -> list[Record]:
 
 
 def falls(old: Iterable[Record], new: Sequence[Record]) -> list[Fall]:
-    """Which shares are lower than those recorded for the same version."""
+    """Return the shares that are lower than those recorded for the same version."""
     now = {(each.package, each.version): each.figures for each in new}
     found = []
     for package, version, before in old:

@@ -1,4 +1,4 @@
-"""What the statement of a site says beyond the index of sites.
+"""Details of a site's statement that the index of sites lacks.
 
 The index names placeholders only; ``{name!r}`` puts quotes round a text, ``{share:.2f}`` is a
 number. Both are read from the lines of the statement and shortly above it, and so are further
@@ -45,7 +45,7 @@ class Spellings:
         if not name:
             return Spelling()
         written = re.compile(r"\{\s*" + re.escape(name) + r"\s*(![rsa])?(?::([^{}]{0,40}))?\}")
-        # The statement itself goes before what stands above it, where another may use the name.
+        # The statement itself comes first: another one above it may use the same name.
         nearest = (written.search(self._lines_of(site, above)) for above in (0, LINES_ABOVE))
         found = next(filter(None, nearest), None)
         if found is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from .spelling import Spelling
 
-_LONGEST = 300  # characters of an expression that are looked at: what names it stands at its end
+_LONGEST = 300  # characters of an expression that are read, from its end, which names it
 Value = Callable[[int], str]
 """Makes the value of the placeholder with this number; different ones for different numbers."""
 
@@ -29,7 +29,7 @@ def plausible(expression: str, number: int, spelling: Spelling | None = None) ->
 
 
 _KEY = re.compile(r"\[['\"](\w+)['\"]\]$")
-"""What is looked up by name is named by its key."""
+"""A value looked up by a key is named by that key."""
 
 
 def _word(number: int) -> str:
@@ -47,7 +47,7 @@ _COUNTS = (
     "max|limit|capacity|offset|position|start|end|stop|seconds|elapsed|timeout|time|rate|ratio|"
     "floor|prob|probability|tokens|degree|workers|chunks|rc|returncode|exit_code|year|layers|heads"
 )
-# The first whose sign is found counts; the last field says whether `repr` puts quotes round it.
+# The first row whose pattern matches counts; the last field: whether `repr` puts quotes round it.
 _VALUES: tuple[tuple[re.Pattern[str], Value, bool], ...] = (
     (re.compile(r"type\(.*\)\.__name__$"), lambda n: "str", True),
     (re.compile(r"__class__\.__name__$|__name__$|__qualname__$"), lambda n: f"Worker{n}", True),

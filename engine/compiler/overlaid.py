@@ -1,8 +1,8 @@
 """Lays an overlay over stored knowledge: only the entries of the overlay are compiled.
 
 The rules below keep their patterns and their order; those of the overlay are sorted in between, and
-their patterns come after the others. What would change entries below, or the strata of their rules,
-is left to :mod:`.build`, which compiles everything.
+their patterns come after the others. Changes to entries below, or to the strata of their rules, are
+left to :mod:`.build`, which compiles everything.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Variant(NamedTuple):
 
 def speaks_for(item: Item, owners: Owners) -> tuple[str, ...]:
     """The owners whose messages a row knows: those that it names, else the package that emits them
-    with its family; empty where that is not declared."""
+    with its family; empty if that is not declared."""
     emitter: Emitter = item.entry.emitter
     package = emitter.package.replace("-", "_")
     family = of_family(owners, package) if package in owners else ()

@@ -148,7 +148,7 @@ def texts(message: str | Sequence[str]) -> Iterator[str]:
 
 
 def said_by(part: e.Rule | e.Branch | e.Band) -> Iterator[Said]:
-    """What a part of an entry says: each message with its repair."""
+    """Yield each message of a part of an entry with its repair."""
     repairs = part.repair if isinstance(part.repair, list) else repeat(part.repair)
     for text, repair in zip(texts(part.message), repairs, strict=False):
         yield Said(text, Repair(**dict(repair)) if repair else None)

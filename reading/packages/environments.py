@@ -93,8 +93,8 @@ def _is_environment(path: Path) -> bool:
 
 
 def _within(prefix: Path) -> Path | None:
-    """The folder of packages of an environment, None if the folder is none: of several versions
-    that of ``pyvenv.cfg``, else the newest."""
+    """Find the folder of packages of an environment: that of the version in ``pyvenv.cfg``, else
+    the newest. None if the folder is not an environment."""
     found = [
         lib / name / folder
         for lib in (prefix / "lib", prefix / "lib64", prefix / "Lib")

@@ -43,8 +43,8 @@ class Thrown:
 
 
 class Classes:
-    """The exception classes of a package by name. Two of one name count as unknown unless they
-    stand in the same module as the raise."""
+    """The exception classes of a package by name. Two of one name count as unknown unless they are
+    in the same module as the raise."""
 
     def __init__(self, by_module: Mapping[str, Sequence[ExceptionClass]]) -> None:
         self._local = {(module, each.name): each
@@ -71,7 +71,8 @@ class Classes:
         return tuple(found[:MAX_BASES])
 
     def message(self, module: str, name: str, thrown: Thrown) -> Parts | None:
-        """What the class says for the arguments of a raise; None if it says what it is given."""
+        """Return the message of the class for the arguments of a raise; None if it is the arguments
+        as given."""
         seen: set[str] = set()
         here = self.find(module, name)
         while here is not None and here.name not in seen:

@@ -134,7 +134,7 @@ class SiteFolder:
         return self._checked(normal, "", files, str(len(files)))
 
     def owner_of_module(self, module: str) -> str:
-        """The package that a module belongs to, "" where no record says so."""
+        """The package that a module belongs to, "" if no record lists it."""
         top = module.partition(".")[0]
         if not top.isidentifier() or not self._loose(top):
             return ""  # and no record need be read
@@ -164,7 +164,7 @@ class SiteFolder:
         return ""
 
     def _importable(self, entry: str) -> str:
-        """What an entry is imported as, "" where it cannot be."""
+        """Return the name under which an entry is imported, "" if it cannot be imported."""
         name = entry.removesuffix(".py")
         if not name.isidentifier() or entry in NO_SOURCES:
             return ""

@@ -25,7 +25,7 @@ MAX_MATCHES = 10
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A site whose template fits a message. ``values`` are what stands for its placeholders;
+    """A site whose template fits a message. ``values`` are the texts in place of its placeholders;
     ``score`` orders matches; ``whole`` and ``cut`` are those of the fit."""
 
     site: Site
@@ -120,11 +120,11 @@ def open_index(
 ) -> SourceIndex:  # fmt: skip
     """The index of packages (all of the folder if None), from the cache or built now.
 
-    Those in ``also`` are taken only if they are in the cache, without a word if they are not.
+    Those in ``also`` are taken only if they are in the cache, silently left out if they are not.
     ``cache`` is a folder, "" for none, None for the user's. Without ``build_missing`` packages that
     are not in the cache are left out. Nothing of a package is imported or run. Raises
-    :class:`ModelMedicError` MM486 where the folder is none; a package that is not there (MM487) and
-    files that cannot be read are problems of the index.
+    :class:`ModelMedicError` MM486 if the folder is not one of packages; a package that is not there
+    (MM487) and files that cannot be read are problems of the index.
     """
     folder = SiteFolder(Path(site_dir))
     where = default_folder() if cache is None else cache

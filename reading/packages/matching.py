@@ -90,7 +90,7 @@ def _filled(constants: list[str], names: tuple[str, ...], text: str) -> Fit | No
 
 
 def _next(text: str, wanted: str, at: int, is_last: bool) -> int:
-    """Where the next constant text stands. The last one is best at the end; an empty one there
+    """Find the place of the next constant text. The last one is best at the end; an empty one there
     leaves the rest of the text to the value."""
     if is_last and (not wanted or text.endswith(wanted)) and len(text) - len(wanted) >= at:
         return len(text) - len(wanted)

@@ -14,7 +14,7 @@ MAX_LINKS = 12
 
 
 class Bound(NamedTuple):
-    """What a name of a module is bound to: a ``def``, a ``class``, an ``import`` of ``path`` or a
+    """The binding of a name in a module: a ``def``, a ``class``, an ``import`` of ``path`` or a
     ``value``. A function that is declared ``@overload`` has several nodes."""
 
     form: str
@@ -23,8 +23,8 @@ class Bound(NamedTuple):
 
 
 class Meant(NamedTuple):
-    """What a name means: ``form`` is ``module``, ``class``, ``def``, ``value`` or ``outside``; the
-    node of a class or function stands in ``module``."""
+    """The meaning of a name: ``form`` is ``module``, ``class``, ``def``, ``value`` or ``outside``;
+    the node of a class or function is in ``module``."""
 
     form: str
     path: str
@@ -114,7 +114,7 @@ class Modules:
         return found, open_
 
     def meaning(self, module: str, name: str, links: int = 0) -> Meant:
-        """What a name of a module stands for."""
+        """Resolve a name of a module."""
         path = f"{module}.{name}"
         here = self.modules.get(module)
         if here is None or links > MAX_LINKS:
@@ -136,14 +136,14 @@ class Modules:
         return Meant("value", path, module)
 
     def at(self, path: str, links: int = 0) -> Meant:
-        """What a dotted path stands for."""
+        """Resolve a dotted path."""
         owner, _, name = path.rpartition(".")
         if owner in self.modules:
             return self.meaning(owner, name, links)
         return Meant("module" if path in self.modules else "outside", path)
 
     def named(self, module: str, node: ast.AST | None) -> Meant:
-        """What a name or a chain of names means in a module."""
+        """Resolve a name or a chain of names in a module."""
         if isinstance(node, ast.Name):
             if node.id in self.names(module)[0]:
                 return self.meaning(module, node.id)
@@ -176,7 +176,7 @@ def _above(name: str) -> Iterator[str]:
 
 
 def _is_aside(name: str) -> bool:
-    """Whether a module is none that others import."""
+    """Whether a module is a test or generated code, which other modules do not import."""
     parts = name.split(".")
     last = parts[-1]
     return bool({"tests", "_tests", "test"} & set(parts)) or last.startswith("test_") or (

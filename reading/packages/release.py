@@ -40,14 +40,14 @@ class Release:
         return dict(sorted((module_of(file), file) for file in self.python))
 
     def read(self, module: str) -> bytes:
-        """The source of a module, empty where it cannot be read."""
+        """The source of a module, empty if it cannot be read."""
         try:
             return self.folder.read(self.files[module])
         except Unreadable:
             return b""
 
     def tree(self, module: str) -> ast.Module | None:
-        """The syntax tree of a module, None where it has none."""
+        """The syntax tree of a module, None if it cannot be parsed."""
         try:
             return parse(self.read(module))[0]
         except Unreadable:

@@ -59,7 +59,8 @@ def read_sites(raw: bytes) -> FileSites:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where statements stand: their function, its parameters, names in view, tests that hold."""
+    """The surroundings of statements: their function, its parameters, names in view, tests that
+    hold."""
 
     function: str
     parameters: tuple[str, ...]

@@ -42,7 +42,7 @@ class Site:
 
     @property
     def placeholders(self) -> tuple[str, ...]:
-        """What is filled in, as the source writes it."""
+        """The expressions that are filled in, as the source writes them."""
         return self.parts[1::2]
 
     @property

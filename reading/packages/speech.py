@@ -27,7 +27,7 @@ _CHECKS = {"_check": "RuntimeError", "_check_value": "ValueError", "_check_index
 
 
 class Said(NamedTuple):
-    """What a call says: the kind of its site, its level, an exception, and the templates."""
+    """The message of a call: the kind of its site, its level, an exception, and the templates."""
 
     kind: str
     level: str
@@ -36,7 +36,7 @@ class Said(NamedTuple):
 
 
 def said_by(call: ast.Call, scope: Scope) -> Said | None:
-    """What a call that stands as a statement says, None if it says nothing."""
+    """Return the message of a call that is a statement, None if it has none."""
     name, receiver = _called(call.func)
     if receiver is not None and name in _LEVELS and _is_logger(receiver):
         return Said("log", _LEVELS[name], "", _logged(call.args, scope))
@@ -74,8 +74,8 @@ def checked(call: ast.Call) -> ast.expr | None:
 
 
 def message_of(arguments: list[ast.expr], scope: Scope) -> list[Parts]:
-    """What an exception with these arguments says. Of several arguments, all but the one with the
-    most words count as unknown: each class shows them in a way of its own."""
+    """Return the messages of an exception with these arguments. Of several arguments, all but the
+    one with the most words count as unknown: each class shows them in a way of its own."""
     if not arguments:
         return [literal("")]
     if len(arguments) == 1:

@@ -90,7 +90,7 @@ class StoredPackage:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What was left out when the package was read."""
+        """The problems met while the package was read: files and parts left out."""
         return tuple(Problem(code, text, Location(place))
                      for code, text, place in self.table.problems)  # fmt: skip
 
@@ -127,7 +127,7 @@ def default_folder() -> str:
 
 
 def read(cache: str, folder: SiteFolder, package: Package) -> StoredPackage | None:
-    """The stored index of a package, None if there is none that can be trusted."""
+    """The stored index of a package, None if it is missing or cannot be trusted."""
     if not cache:
         return None
     try:
@@ -198,7 +198,7 @@ def unpacked(content: bytes) -> StoredPackage | None:
 
 
 def _path(cache: str, folder: SiteFolder, package: Package) -> str:
-    # What can be parsed depends on the version of this interpreter.
+    # Which sources can be parsed depends on the version of this interpreter.
     told = f"{folder.root}\0{package.look}\0{sys.version_info[:2]}"
     mark = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:20]
     safe = "".join(c if c.isalnum() or c in ".-+" else "_" for c in package.name)[:80]

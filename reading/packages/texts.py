@@ -40,7 +40,7 @@ def _texts(tree: ast.Module) -> Iterator[Text]:
         found = list(filter(_says, _written(node)))
         for parts in found:
             yield Text(getattr(node, "lineno", 0), normal(with_holes(parts)))
-        # What is inside a placeholder may say something too.
+        # The expression in a placeholder may contain texts, too.
         inner = (each for each in ast.walk(node) if isinstance(each, ast.FormattedValue))
         waiting += inner if found else ast.iter_child_nodes(node)
 

@@ -26,8 +26,8 @@ MAX_PROBLEMS = 5
 
 def unpacked(package: str, path: Path, label: str, target: Path) -> Release:
     """The release in a wheel, sdist or folder, its sources written below ``target`` as an installer
-    would. ``label`` is its version, or what stands for it. Raises :class:`ModelMedicError`
-    (MM357) for what is no release of the package."""
+    would. ``label`` is its version, or a substitute for it. Raises :class:`ModelMedicError` (MM357)
+    if the input is not a release of the package."""
     kept, names, problems = _read(path, package)
     told = {name: raw for name, raw in kept.items() if PurePosixPath(name).name in _TOLD}
     top = _top(kept, path, package)
@@ -36,7 +36,7 @@ def unpacked(package: str, path: Path, label: str, target: Path) -> Release:
         for name, raw in kept.items()
         if name.endswith(".py") and name.startswith(top) and _counts(name.removeprefix(top))
     }
-    if path.is_dir() and "__init__.py" in sources:  # the folder is what is imported
+    if path.is_dir() and "__init__.py" in sources:  # the folder itself is imported
         sources = {f"{path.resolve().name}/{name}": raw for name, raw in sources.items()}
     if not sources:
         raise refused("it has no Python files", path, "is this the package?")
@@ -57,7 +57,7 @@ def unpacked(package: str, path: Path, label: str, target: Path) -> Release:
 
 
 def version_in(said: str) -> str:
-    """The version that a text is, "" where it is none."""
+    """Return the version in a text, "" if the text is not a version."""
     try:
         return str(Version(said))
     except InvalidVersion:
@@ -92,7 +92,7 @@ def _read(path: Path, package: str) -> tuple[dict[str, bytes], list[str], list[P
 
 
 def _top(kept: Mapping[str, bytes], path: Path, package: str) -> str:
-    """The folder that stands before what is imported: that of an sdist, and ``src``."""
+    """Find the folder above the imported modules: that of an sdist, and ``src``."""
     top = ""
     first = {name.partition("/")[0] for name in kept if "/" in name}
     if not path.is_dir() and path.suffix != ".whl" and len(first) == 1:
@@ -108,7 +108,8 @@ def _counts(name: str) -> bool:
 
 
 def _metadata(told: Mapping[str, bytes]) -> Mapping[str, Any]:
-    """What the outermost METADATA or PKG-INFO says of a package, else ``pyproject.toml``."""
+    """Read the metadata of a package from the outermost METADATA or PKG-INFO, else
+    ``pyproject.toml``."""
     by_depth = sorted(told, key=lambda name: (name.count("/"), name))
     for name in by_depth:
         if name.endswith(("METADATA", "PKG-INFO")):
@@ -176,7 +177,7 @@ def _write(target: Path, package: str, version: str, sources: Mapping[str, bytes
             with open(file, "xb") as open_file:
                 open_file.write(raw)
         except (FileExistsError, NotADirectoryError):
-            continue  # two names of which one is the folder of the other
+            continue  # two names, one the folder of the other
         rows.writerow([name, "", ""])
     told = target / f"{package.replace('-', '_')}-{version or '0'}.dist-info"
     (target / told).mkdir()

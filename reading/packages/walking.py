@@ -1,7 +1,7 @@
 """The files of a wheel, an sdist or a folder: the one place that walks a release, within limits.
 
-What comes out of an archive is untrusted: a name that leads elsewhere refuses the whole archive,
-links are left out, and sizes are counted while reading, whatever the headers say.
+The content of an archive is untrusted: a name that leads elsewhere refuses the whole archive, links
+are left out, and sizes are counted while reading, whatever the headers say.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def has_sources(folder: str) -> bool:
 
 def files_below(folder: str | Path, enters: Callable[[str], bool] = has_sources) -> Iterator[str]:
     """The names of the files in a folder, relative to it and with slashes, folder by folder;
-    ``enters`` tells of the name of an inner folder whether it counts."""
+    ``enters`` decides by the name of an inner folder whether to read it."""
     for parent, inner, names in os.walk(folder):
         inner[:] = sorted(filter(enters, inner))
         relative = os.path.relpath(parent, folder).replace(os.sep, "/")

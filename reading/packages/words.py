@@ -20,8 +20,8 @@ def words_of(text: str) -> set[str]:
 
 
 def safe_words(parts: Parts) -> set[str]:
-    """The words of a template that stand in each of its messages: those of its constant texts that
-    no placeholder touches."""
+    """Return the words of a template that are in each of its messages: those of its constant texts
+    that no placeholder touches."""
     found: set[str] = set()
     last = len(parts) - 1
     for at in range(0, len(parts), 2):
@@ -50,7 +50,7 @@ def rare_words(templates: Mapping[int, Parts]) -> tuple[dict[str, list[int]], li
 
 
 def weights(numbers: Iterable[Sequence[int]]) -> Counter[int]:
-    """How strongly a text's words speak for each site: a word of few sites counts more."""
+    """Weigh a text's words as evidence for each site: a word of few sites counts more."""
     counts: Counter[int] = Counter()
     for some in numbers:
         weight = 1_000_000 // (len(some) + 3)

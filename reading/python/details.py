@@ -1,4 +1,4 @@
-"""What the file around a place says: the function, the statement, the arguments and their
+"""The code around a place in its file: the function, the statement, the arguments and their
 documentation."""
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ class Details:
         return text if len(text) <= MAX_STATEMENT else text[: MAX_STATEMENT - 4] + " ..."
 
     def document(self, name: str) -> str:
-        """What is documented of a value: an argument (``lr``), a field (``self.lr``), or a field of
-        an argument whose class stands in the same file (``config.lr``). "" if nothing is."""
+        """Find the documentation of a value: an argument (``lr``), a field (``self.lr``), or a
+        field of an argument whose class is in the same file (``config.lr``). "" if there is
+        none."""
         paths = [path.split(".") for path in _PATH.findall(name)]
         found = next(filter(None, map(self._of_path, paths)), "")
         return found or next(filter(None, map(self._elsewhere, paths)), "")
@@ -93,7 +94,7 @@ class Details:
         return found
 
     def _elsewhere(self, path: Sequence[str]) -> str:
-        """What another function says of an argument of this one: a function that only checks its
+        """Find the documentation of an argument in other functions: a function that only checks its
         arguments is seldom documented. Those of the same class come first."""
         function = self.function
         if function is None or len(path) > 1 or path[0] not in parameters(function):
@@ -176,8 +177,8 @@ def _annotation(function: FunctionNode, name: str) -> str:
 
 
 def _of_class(node: ast.ClassDef, name: str, lines: Sequence[str]) -> str:
-    """What a class says of a field: in its description, the text below it, the comment beside or
-    above it, the docstring of the class or of ``__init__``."""
+    """Find a class's documentation of a field: in its description, the text below it, the comment
+    next to or above it, the docstring of the class or of ``__init__``."""
     for at, statement in enumerate(node.body):
         if not isinstance(statement, ast.AnnAssign | ast.Assign) or name not in _targets(statement):
             continue

@@ -1,4 +1,4 @@
-"""What a docstring says of each argument, in the styles of Google, NumPy and Sphinx."""
+"""The descriptions of arguments in docstrings, in the styles of Google, NumPy and Sphinx."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ class Guard:
 
 
 def exits(statement: ast.stmt, guard: Guard | None) -> Guard | None:
-    """What holds after a statement: where it left the block on a test, that test did not hold.
+    """Return the condition that holds after a statement: if the statement leaves the block on a
+    test, that test did not hold.
 
     Only the last such test is kept, with those of the same subject before it; a function often
     begins with many that have nothing to do with what follows.

@@ -128,7 +128,7 @@ class Tree:
         return frozenset(found)
 
     def kept(self, find: Callable[[Tree], _Found]) -> _Found:
-        """What a search finds in it, looked for once."""
+        """Search the node once and keep the result."""
         if find not in self._kept:
             self._kept[find] = find(self)
         return cast("_Found", self._kept[find])
@@ -219,7 +219,7 @@ class Nodes:
             waiting += self._children.get(id(each), ())[::-1]
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What contains a node, innermost first."""
+        """Yield the nodes that contain a node, innermost first."""
         while (parent := self.parents.get(id(node))) is not None:
             yield parent
             node = parent

@@ -43,8 +43,8 @@ class Module(NamedTuple):
 
 
 class Project:
-    """The modules that the files at ``paths`` are made of, by key: the path as it was given. What
-    is imported of the packages ``foreign`` is never looked for among its files."""
+    """The modules that the files at ``paths`` are made of, by key: the path as it was given.
+    Imports from the packages ``foreign`` are never looked for among its files."""
 
     def __init__(self, paths: Sequence[Path], foreign: frozenset[str] = frozenset()) -> None:
         self._foreign = foreign
@@ -89,9 +89,9 @@ class Project:
         return within or any(os.path.isdir(folder / package) for folder in folders)
 
     def programs(self) -> list[Module]:
-        """What is run of the given files and of those beside them that import them: files that no
-        other one imports, and those that say what to do when they are run. Tests count only where
-        there is nothing else."""
+        """Return the programs among the given files and their neighbours that import them: files
+        that no other one imports, and those with code for being run. Tests count only if there is
+        nothing else."""
         known = [*self.given, *self._users()]
         known = [m for m in known if not _is_test(Path(m.key))] or known
         imported = self._reached(known)
@@ -139,7 +139,8 @@ class Project:
         return found[:MAX_BESIDE]
 
     def _reached(self, modules: Sequence[Module]) -> set[str]:
-        """What the modules import of the project, directly or through each other."""
+        """Return the modules of the project that the modules import, directly or through each
+        other."""
         found: set[str] = set()
         waiting = [*modules]
         while waiting:
@@ -224,8 +225,8 @@ def _installed(path: Path) -> Path | None:
 
 
 def _search_path(beside: Path) -> Iterator[Path]:
-    """Where the imports of a file are looked for: beside it, above its package, and in the folders
-    above up to that of the project."""
+    """Yield the folders in which the imports of a file are looked for: its own, above its package,
+    and in the folders above up to that of the project."""
     yield beside
     folder = beside
     above = [folder]

@@ -1,4 +1,4 @@
-"""What names stand for in a module, as far as its text tells: constants, local assignments."""
+"""The meanings of names in a module, as far as its text shows: constants, local assignments."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Source(NamedTuple):
     places: tuple[Place, ...]
 
     def place(self, node: ast.AST) -> Place:
-        """Where a node of the tree stands in the file."""
+        """Return the place of a node of the tree in the file."""
         number = min(max(getattr(node, "lineno", 1), 1), len(self.places) or 1)
         return self.places[number - 1] if self.places else Place(1)
 
@@ -118,7 +118,7 @@ def source_of(raw: bytes, name: str) -> tuple[Source | None, list[Problem]]:
     if not raw.strip():
         return None, [_unreadable(path, "it is empty")]
     if b"\0" in raw[:65_536]:
-        return None, [_unreadable(path, "it is no text")]
+        return None, [_unreadable(path, "it is not a text file")]
     text = raw.decode(_encoding(raw), "replace").replace("\0", " ")
     if text.lstrip()[:1] == "{" and '"cells"' in text:
         return _notebook(text, name)
@@ -161,7 +161,7 @@ def _notebook(text: str, name: str) -> tuple[Source | None, list[Problem]]:
         if not isinstance(cells, list):
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
-        return None, [_unreadable(Path(name), "this is no notebook that can be read")]
+        return None, [_unreadable(Path(name), "it is not a readable notebook")]
     rows: list[str] = []
     places: list[Place] = []
     for number, cell in enumerate(cells, 1):

@@ -27,8 +27,8 @@ _SAME_TEXT = frozenset({"str", "_", "gettext", "dedent", "cleandoc", "fill", "in
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where names are looked up, and how far: nesting and steps are bounded, since names may stand
-    for expressions with names in them."""
+    """The scope and limits of a lookup of names: nesting and steps are bounded, since names may
+    stand for expressions with names in them."""
 
     scope: Scope
     depth: int = MAX_DEPTH
@@ -143,7 +143,7 @@ def _f_string(node: ast.JoinedStr, way: Way) -> Parts:
 
 
 def _filled(node: ast.expr | None, way: Way) -> Parts | None:
-    """What stands for a placeholder: its text if that is constant, else its name."""
+    """Return the text of a placeholder if it is constant, else its name."""
     if node is None:
         return None
     if isinstance(node, ast.Constant | ast.Name | ast.Attribute | ast.JoinedStr):

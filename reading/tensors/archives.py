@@ -1,11 +1,11 @@
 """Archives of tensors within bounds, and what ``torch.save`` wrote into them, never unpickled.
 
-The form of a file is told by its first bytes, not by its name.
+The first bytes of a file decide its form, not its name.
 
 The pickle inside is read as a list of instructions on a stack of plain values: what it would import
 or call stays a name. Tensors, storages, dictionaries, lists and tuples are known, as they are to
-``torch.load(weights_only=True)``; anything else refuses the file. The numbers lie beside the pickle
-as raw bytes, and are read from there.
+``torch.load(weights_only=True)``; anything else refuses the file. The numbers are stored next to
+the pickle as raw bytes, and are read from there.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def form_of(head: bytes) -> str:
 
 
 def open_archive(file: BinaryIO) -> zipfile.ZipFile:
-    """The archive, of which no member has been read. Raises ``ValueError`` where its directory is
-    too large to be looked through, and what zipfile raises."""
+    """Open the archive without reading any member. Raises ``ValueError`` if its directory is too
+    large to search, and the errors of zipfile."""
     size = _directory_size(file)
     if size > MAX_DIRECTORY:
         raise ValueError(f"its directory has {size:,} bytes; {MAX_DIRECTORY:,} are read")
@@ -68,7 +68,8 @@ def is_bomb(info: zipfile.ZipInfo) -> bool:
 
 
 def _directory_size(file: BinaryIO) -> int:
-    """As zipfile will find it: the record at the very end, else the last one in the tail."""
+    """Return the size of the directory as zipfile will find it: the record at the very end, else
+    the last one in the tail."""
     end = file.seek(0, 2)
     file.seek(max(0, end - _TAIL))
     tail = file.read(_TAIL)
@@ -84,7 +85,7 @@ def _directory_size(file: BinaryIO) -> int:
 
 
 class Name(NamedTuple):
-    """What the pickle would import; it never is."""
+    """A name that the pickle would import; it is never imported."""
 
     module: str
     name: str
@@ -216,7 +217,7 @@ class _Machine:
         self.memo[place] = self.stack[-1]
 
     def _marked(self) -> list[Any]:
-        """What lies above the last mark; both are taken off."""
+        """Take off the last mark and everything above it, and return the latter."""
         found = []
         while (each := self.stack.pop()) is not _MARK:
             found.append(each)

@@ -136,8 +136,8 @@ class Run:
         return int(steps[0][1].shape[1]) if len(steps[0][1].shape) > 1 else 0
 
     def get(self, module: str, side: str, element: int = 0) -> Any:
-        """The numbers, in float32; None if the module was not captured so. Raises ``OSError``
-        or ``ValueError`` over damaged files."""
+        """Return the numbers, in float32; None if they were not captured. Raises ``OSError`` or
+        ``ValueError`` for damaged files."""
         key = module, side, element
         if key not in self._steps:
             return None

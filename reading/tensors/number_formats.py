@@ -53,10 +53,10 @@ def through(values: Any, dtype: str) -> Any:
 
 
 def equal(left: Any, right: Any, dtype: str, slack: float) -> Any:
-    """Where two stored arrays hold the same number.
+    """Compare two stored arrays number by number.
 
-    16-bit formats are compared exactly. A float32 merge depends on the order of its sums, so
-    there a relative error of 2^-18 and an absolute one of ``slack`` pass as equal.
+    16-bit formats are compared exactly. A float32 merge depends on the order of its sums, so for
+    float32 a relative error of 2^-18 and an absolute one of ``slack`` pass as equal.
     """
     if dtype == "BF16":
         return (left == right) | (((left | right) & 0x7FFF) == 0)  # 0 equals -0

@@ -26,7 +26,7 @@ MAX_FILES = 2_000
 MAX_TENSORS = 2_000_000
 MAX_CONTAINERS = 3_000_000
 MAX_NAME = 512
-MAX_LOST = 20  # of so many missing shards each is told
+MAX_LOST = 20  # up to this number, each missing shard is reported
 # One row of a tensor is the least that is read at a time.
 MAX_ROW = 2**24
 _SHARD = re.compile(r"(?P<head>[^/]*-)\d{5}-of-(?P<total>\d{5})\.safetensors")
@@ -36,7 +36,7 @@ _CONVERT = "convert them: model.save_pretrained(..., safe_serialization=True)"
 
 
 class Tensor(NamedTuple):
-    """Where a tensor lies. ``offset`` counts bytes from the start of ``file``."""
+    """The place of a tensor. ``offset`` counts bytes from the start of ``file``."""
 
     file: Path
     dtype: str
@@ -81,7 +81,7 @@ class Tensor(NamedTuple):
 
 class WeightFiles(NamedTuple):
     """The tensors of a folder (or file), its parsed ``config``, what was wrong with it, and the
-    names of ``lost`` shards, of which its index or the names of the other shards speak."""
+    names of ``lost`` shards, which its index or the names of the other shards mention."""
 
     path: Path
     tensors: Mapping[str, Tensor]
@@ -188,7 +188,7 @@ def _missing_shards(path: Path, names: list[str], problems: list[Problem]) -> tu
 
 
 def _gaps(path: Path, names: list[str], problems: list[Problem]) -> tuple[str, ...]:
-    """Shards that the numbers in the names of the others speak of, where there is no index."""
+    """Find missing shards by the numbers in the names of the others, if there is no index."""
     found = [match for name in names if (match := _SHARD.fullmatch(name))]
     kinds = {(match["head"], match["total"]) for match in found}
     if len(kinds) != 1:

@@ -56,7 +56,7 @@ def _at_top(text: str) -> Embedded | None:
 
 
 def _place(first: str) -> int:
-    """Where the name in ``...SomeError: text`` begins; 0 if there is none."""
+    """Find the start of the name in ``...SomeError: text``; 0 if there is none."""
     ends = [at + len(tail) - 2 for tail in _TAILS if (at := first.find(tail)) >= 0]
     if not ends:
         return 0
@@ -84,8 +84,8 @@ def _with_message(text: str, start: int, named: ExceptionLine) -> Embedded:
 
 
 def _closing(text: str, at: int, opener: str, closer: str) -> int:
-    """Where the quotation that was opened before ``at`` ends; -1 if it does not. A mark between
-    letters is an apostrophe; one before a word opens another quotation."""
+    """Find the end of the quotation that was opened before ``at``; -1 if it does not end. A mark
+    between letters is an apostrophe; one before a word opens another quotation."""
     depth = 0
     for found in re.finditer(f"[{re.escape(opener + closer)}]", text[at : at + _LONGEST_LITERAL]):
         place = at + found.start()
@@ -160,7 +160,7 @@ _WHOLE_NAMES = ("Exception", "ExceptionGroup", "StopIteration")
 class ExceptionLine(NamedTuple):
     """A class name and the first line of its message; ``module`` is "" for builtins.
 
-    ``skipped`` is the width of what stood before the message.
+    ``skipped`` is the width of the text before the message.
     """
 
     exception: str

@@ -50,8 +50,8 @@ class Row(NamedTuple):
 
 
 class Ending:
-    """What is known at the end of a file: whether the bound on bytes cut it, or the user, where
-    the reader ``ends_early``; and whether its last line has no line end (the writer was killed)."""
+    """The state at the end of a file: whether the bound on bytes cut it, or the user, if the reader
+    ``ends_early``; and whether its last line has no line end (the writer was killed)."""
 
     def __init__(self, *, ends_early: bool = False) -> None:
         self.ends_early = ends_early
@@ -165,7 +165,7 @@ def read_rows(
     except ModelMedicError as error:
         if not number:
             raise
-        # What was read so far is good; a file that breaks off costs what follows.
+        # The rows so far are good; a file that breaks off loses only the rest.
         why = error.problems[0].message
         yield Row(number + 1, None, f"{why}; everything from here on is lost")
 
@@ -199,7 +199,7 @@ def read_json(path: Path, max_bytes: int) -> tuple[Any, bool]:
 
 
 def decode(raw: bytes) -> str:
-    """Text in UTF-8, or in UTF-16 where it says so; what is neither is replaced."""
+    """Decode text in UTF-8, or in UTF-16 if marked as such; other bytes are replaced."""
     encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
     return raw.decode(encoding, "replace")
 

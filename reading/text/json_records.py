@@ -107,7 +107,7 @@ def _unflattened(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _raised(data: dict[str, Any]) -> Iterator[Told | str]:
-    """What the object says of exceptions: by name and text, as a traceback, or by class alone."""
+    """Yield the exceptions in the object: by name and text, as a traceback, or by class alone."""
     for key in _RAISED_KEYS:
         yield from _of_value(data.get(key), key, _DEPTH)
 

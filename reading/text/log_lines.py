@@ -27,7 +27,7 @@ _HEAD = 400
 
 
 class Logfmt(NamedTuple):
-    """What such a line says; the text of its error stands behind the message."""
+    """The content of a logfmt line; the text of its error follows the message."""
 
     level: str
     logger: str

@@ -156,7 +156,7 @@ _TYPED = {**_CONTROLS, **_UNSEEN, **_SPACES, **_QUOTES}
 # Columns past this hold data dumps, not messages; scanning them would only cost time.
 MAX_LINE = 65_536
 SAMPLE = 8_192
-"""Characters that tell whether the rest is text."""
+"""Characters that are checked to decide if the rest is text."""
 
 
 class Line(NamedTuple):
@@ -184,7 +184,7 @@ def plain_text(raw: str, limit: int) -> PlainText:
     """Clean ``raw`` and keep at most ``limit`` characters of it.
 
     Of a longer text the first quarter and the last three quarters of the limit are kept, at line
-    borders: the set-up stands at the start of a log, the error that ended the run at its end.
+    borders: the set-up is at the start of a log, the error that ended the run at its end.
     """
     text = raw
     if "\r" in text:

@@ -116,7 +116,7 @@ def starts_traceback(text: str) -> bool:
 
 
 def is_connector(text: str) -> bool:
-    """Whether a line stands between two exceptions of a chain."""
+    """Whether a line joins two exceptions of a chain."""
     return text.strip() in CONNECTORS
 
 
@@ -155,7 +155,8 @@ class ChainReader:
         return self.lines[self.at].number
 
     def connector(self) -> str:
-        """Pass a "direct cause" or "during handling" line; gives the role of what stood before."""
+        """Pass a "direct cause" or "during handling" line; return the role of the exception before
+        it."""
         self._skip_blank()
         self._leave_group()
         role = CONNECTORS.get((self.text() or "").strip(), "")
@@ -165,7 +166,7 @@ class ChainReader:
         return role
 
     def next_member(self) -> bool:
-        """Pass the line before a member of an exception group, if one stands here."""
+        """Pass the line before a member of an exception group, if there is one here."""
         if not self.in_group or self.text() != MEMBER:
             return False
         while self.text() == MEMBER:
@@ -190,7 +191,7 @@ class ChainReader:
             self.at += 1
 
     def _find_prefix(self) -> str:
-        """What stands before the header, if the following line carries it too."""
+        """Find the text before the header, if the following line has it too."""
         header = self.text() or ""
         end = header.find("+ Exception Group " + HEADER)
         self.in_group = end >= 0
@@ -205,7 +206,7 @@ class ChainReader:
         following = self.lines[self.at + 1].text if self.at + 1 < len(self.lines) else ""
         deeper = _INDENTED_FRAME.match(following)
         if deeper and not self.in_group and len(deeper[1]) > len(header) - len(header.lstrip()):
-            # The header stands behind a label, the rest is indented below it.
+            # The header follows a label, the rest is indented below it.
             self._header = self.at
             return deeper[1]
         carried = following[: len(prefix)].translate(_DIGITS) == prefix

@@ -152,7 +152,7 @@ def read_chain(
         inside = reader.in_member
         connector = reader.connector()
         if connector:
-            # Inside of a group it speaks of the member above it, else of all that stands above.
+            # Inside a group it refers to the member above it, else to everything above.
             first = max(len(pending) - 1, 0) if inside and reader.in_member else 0
             found += [replace(each, chain=connector) for each in pending[first:]]
             pending = pending[:first]

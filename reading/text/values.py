@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 MAX_PARTS = 100
-"""Of a dotted key: for each the reader makes all keys that begin like it."""
+"""Limit for a dotted key: for each part the reader makes all keys that begin like it."""
 
 
 def read_toml(text: str) -> dict[str, Any]:
@@ -21,12 +21,12 @@ def read_toml(text: str) -> dict[str, Any]:
 
 
 def _keys(line: str) -> list[str]:
-    """What may be keys in a line: a header, or what stands before a sign of equality."""
+    """Return the possible keys in a line: a header, or the text before an equals sign."""
     return [line] if line.lstrip().startswith("[") and "=" not in line else line.split("=")[:-1]
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The JSON value of a text; None if it is none, or is nested too deep."""
+    """The JSON value of a text; None if it is not JSON, or is nested too deep."""
     import json
 
     try:

@@ -160,7 +160,7 @@ def names(found: Any) -> None:
     both = "names PaperTray and feed_sheet"
     assert touches(found, 0, "parameter-added", f"{feed}(quiet)") == {"local.press.empty": both}
     assert "local.err.no-sheets" in touches(found, 0, "code-changed", feed)
-    wanted = {"local.press.empty": "speaks of versions of toy-ink"}
+    wanted = {"local.press.empty": "names versions of toy-ink"}
     assert touches(found, 0, "requirement-changed", "toy-ink") == wanted
     table = touches(found, 0, "entries-added", "toy_press.trays.PAPER_SIZES")
     assert table == {"local.press.empty": "names 2 others of this table"}

@@ -1,4 +1,4 @@
-"""The five forms of knowledge as they stand in YAML; their tests are in :mod:`.cases`.
+"""The five forms of knowledge as written in YAML; their tests are in :mod:`.cases`.
 
 Diagnoses, rules, decision trees, error tables and classifications. Field descriptions here are the
 reference for maintainers; the JSON Schemas for editors come from these models.
@@ -22,7 +22,7 @@ Likelihood = Literal["usual", "possible", "rare"]
 Message = Annotated[
     str | list[str],
     Field(
-        description="Template, or several: the first counts of which everything is known."
+        description="Template, or several: the first one whose placeholders are all known is used."
         " {p.version} is an attribute of 'as: p', {n} the number of a count or series 'as: n',"
         " {slow_s} a parameter of the file; numbers get their units."
     ),
@@ -30,8 +30,8 @@ Message = Annotated[
 
 
 class Repair(Strict):
-    """What to do where the facts decide it, in place of the first action of the diagnosis; the same
-    placeholders as in the message."""
+    """The action if the facts decide it, in place of the first action of the diagnosis; with the
+    same placeholders as the message."""
 
     do: str = Field("", description="Imperative sentences, in place of the action's.")
     command: str = Field("", description="Its command; none: no command; default: the action's.")
@@ -60,7 +60,7 @@ Covers = Annotated[list[str], Field(description="Ids of the inventory that this 
 
 
 class Source(Strict):
-    """Where a statement comes from: a guide and section, a public document, or a measurement."""
+    """The origin of a statement: a guide and section, a public document, or a measurement."""
 
     ref: str = Field(description="Name of the guide, package@version:module, or 'measured'.")
     section: str = ""
@@ -85,7 +85,7 @@ class Parameter(Strict):
 
 
 class Envelope(Strict):
-    """What every entry has."""
+    """The fields that every entry has."""
 
     id: Id
     title: str = Field(max_length=100, description="The condition found, not the check.")
@@ -147,7 +147,7 @@ class Diagnosis(Envelope):
 
     @property
     def packet_texts(self) -> list[str]:
-        """What to hand over, in words."""
+        """Describe in words the data to hand over."""
         return [p if isinstance(p, str) else p.item for p in self.packet]
 
 
@@ -207,7 +207,7 @@ class ErrorEntry(Envelope):
 
     @property
     def anchored(self) -> list[Anchor]:
-        """Where packages make the message."""
+        """The places in packages that make the message."""
         return [] if isinstance(self.anchors, str) else self.anchors
 
 

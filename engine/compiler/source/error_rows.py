@@ -34,11 +34,11 @@ class ErrorMatch(Strict):
 
 
 class Anchor(Strict):
-    """Where a message is made: a text in the source of a package. `diagnose kb drift` looks whether
-    it still stands there."""
+    """The source of a message: a text in the code of a package. `diagnose kb drift` checks that it
+    is still there."""
 
     package: str = Field("", description="Name under which it is installed; default: the module's.")
-    module: str = Field("", description="Module or package it stands in; empty: anywhere.")
+    module: str = Field("", description="Module or package that contains it; empty: anywhere.")
     text: str = Field(min_length=6, description="Part of the text, {} for what varies.")
     versions: list[VersionEvent] = Field([], description="Those that have it; default: all.")
 
@@ -53,7 +53,7 @@ class Anchor(Strict):
 
 
 class Emitter(Strict):
-    """Whose messages a row knows. What it leaves out, its file says."""
+    """The owners whose messages a row recognises; missing fields come from its file."""
 
     package: str = Field("", description="Package that writes them.")
     owners: list[str] = Field(
@@ -71,11 +71,13 @@ class Emitter(Strict):
         description="Common: other software says the same, so that without a sign of the owner it"
         " gives 'possible' at most, and reports say whose it would be. Anybody: likewise, and"
         " title, meaning and fix are true whoever says it; where each cause asks for more than the"
-        " message, the row speaks of those of other software, too.",
+        " message, the row also applies to messages of other software.",
     )
 
 
 Anchors = Annotated[
     list[Anchor] | str,
-    Field(description="Where packages make the message, or why it stands in no package's source."),
+    Field(
+        description="Places in packages that make the message, or why no package's source has it."
+    ),
 ]
