@@ -10,10 +10,10 @@ from typing import Any
 from ...reading.python.nodes import argument, constant, dotted, keyword, last_name
 from ...reading.text.values import json_table
 from .findings import OF_TINKER, Finding, Script
+from .given import stays_as_built
 from .reading.values import BACKWARD, SDK_PACKAGES, Value
 from .running import is_asked_for, is_changed
 from .training.clients import may_be_another
-from .training.given import stays_as_built
 
 _LIST_KINDS = frozenset({"list", "tuple"})
 # Definitions of the project itself are not an API of the SDK.

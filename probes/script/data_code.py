@@ -9,9 +9,9 @@ from itertools import islice
 from ...reading.python.nodes import argument, constant, dotted, keyword, last_name
 from .blueprints import blueprints
 from .findings import Finding, Script, always, at_first, literal
+from .given import is_given
 from .loops import TrainingLoop
 from .reading.values import BACKWARD, ELSEWHERE, chosen, words
-from .training.given import is_given
 
 _END_MARKS = ("eos", "im_end", "eot", "end_of", "endoftext", "</s>", "end_token", "stop_token",
               "return|>", "<|end", "add_special_tokens=True")  # fmt: skip

@@ -18,7 +18,7 @@ from .reading.machine import Machine
 from .reading.statements import own_nodes
 from .reading.terms import Term, Trace
 from .reading.values import BACKWARD, Event, words
-from .training.sequences import is_call, length
+from .sequences import is_call, length
 
 _LARGE = re.compile(
     r"all_|batch|data|images?\b|frames|features|embeddings|matrix|pixels|audio|wave|hidden|corpus"

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from ...reading.python.nodes import argument, constant, keyword, last_name
 from .data_code import base_models, sampled_models
 from .findings import Finding, Script, always, at_first
+from .given import is_given
 from .reading.values import words
-from .training.given import is_given
 
 # Two sides of a conversation, or the control tokens of a family, written out by hand.
 _CONTROL = re.compile(

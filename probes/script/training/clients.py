@@ -9,7 +9,7 @@ from ....reading.python.nodes import FUNCTIONS, keyword, last_name
 from ..findings import Script
 from ..reading.terms import Called
 from ..reading.values import ELSEWHERE, Event, Value
-from .sequences import is_call
+from ..sequences import is_call
 
 _READS = frozenset({"get", "getenv"})
 

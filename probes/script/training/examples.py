@@ -10,8 +10,7 @@ from ..findings import Finding, Script
 from ..reading.terms import NOTHING, Called, Term, Trace
 from ..reading.values import BACKWARD, Value
 from ..running import is_changed
-from .clients import base_model_of, creation, steps_between
-from .sequences import (
+from ..sequences import (
     Segment,
     Size,
     filled_with,
@@ -23,6 +22,7 @@ from .sequences import (
     segments,
     subject,
 )
+from .clients import base_model_of, creation, steps_between
 
 _NEEDS = {
     "cross_entropy": frozenset({"target_tokens"}),

@@ -10,8 +10,8 @@ from ..findings import OF_TINKER, Finding, Script
 from ..loops import is_many, is_stepped, is_toy
 from ..reading.terms import Called, Term
 from ..reading.values import BACKWARD, TRAINING_STEPS, Value
+from ..sequences import is_call
 from .clients import may_be_another
-from .sequences import is_call
 
 _REQUESTS = ("sample", "compute_logprobs")
 _MANY = "that the loop has many passes"

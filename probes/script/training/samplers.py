@@ -10,9 +10,9 @@ from ..data_code import base_models, losses_of, sampled_models
 from ..findings import Finding, Script
 from ..reading.terms import Called
 from ..reading.values import words
+from ..sequences import is_call, peel
 from .clients import common_loop, creation, saved_by, steps_between, together
 from .examples import tokens_of
-from .sequences import is_call, peel
 
 _FEW_TOKENS = 16
 # The part of a model's name that states its context, and the longest that any has: the cookbook's

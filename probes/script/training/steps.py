@@ -12,7 +12,7 @@ from ..loops import client_escapes, training_loop
 from ..reading.machine import exclusive
 from ..reading.terms import NOTHING, Called, Term
 from ..reading.values import BACKWARD, TRAINING_STEPS, Event
-from .sequences import is_call
+from ..sequences import is_call
 
 _SEEDED = frozenset({"Random", "default_rng", "RandomState", "seed", "manual_seed"})
 _ORDERS = frozenset({"permutation", "randperm", "sample"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 
-from ....reading.python.nodes import constant, keyword, last_name
-from ..findings import Script
-from ..reading.terms import NOTHING, Term
-from ..reading.values import BACKWARD
+from ...reading.python.nodes import constant, keyword, last_name
+from .findings import Script
+from .reading.terms import NOTHING, Term
+from .reading.values import BACKWARD
 from .sequences import is_call
 
 _KEEP = frozenset({"list", "tuple", "sorted", "reversed", "chain", "from_iterable", "sample"})

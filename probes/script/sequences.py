@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..reading.terms import NOTHING, Term, Trace
+from .reading.terms import NOTHING, Term, Trace
 
 MAX_DEPTH = 12
 # Calls that change the type of a sequence, but neither its elements nor their order.
