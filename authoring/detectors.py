@@ -77,7 +77,7 @@ class Format(Strict):
         return self.quick or (head[0] if head else "")
 
     def detector(self, kind: str) -> Detector:
-        """The same, for the program."""
+        """The form as a detector for the program."""
         pattern = self.pattern if re.search(r"\((?!\?)", self.pattern) else f"({self.pattern})"
         return Detector(kind, START + pattern, self.check)
 
@@ -107,7 +107,7 @@ class Context(Strict):
         return f"(?i){self.quick}"
 
     def detector(self) -> Detector:
-        """The same, for the program."""
+        """The context as a detector for the program."""
         within = f"(?i){self.within}" if self.within else ""
         return Detector(self.kind, f"(?i){self.pattern}", self.check, within)
 

@@ -39,7 +39,7 @@ def _most_common(definitions: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _own(definitions: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that differ from what is shared, and those that lead to them."""
+    """The definitions that differ from the shared ones, and those that lead to them."""
     own = {name for name, definition in definitions.items() if definition != shared[name]}
     while more := {n for n, d in definitions.items() if n not in own and own & {*_names_in(d)}}:
         own |= more

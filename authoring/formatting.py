@@ -20,8 +20,8 @@ _FIRST = ("schema", "id")
 
 
 def formatted(text: str, path: str) -> str:
-    """The text in canonical form. Raises :class:`ModelMedicError` where it is not sound YAML
-    (MM20x), the library is missing (MM344), or the data would not stay the same (MM345)."""
+    """The text in canonical form. Raises :class:`ModelMedicError` if it is not sound YAML (MM20x),
+    the library is missing (MM344), or the data would not stay the same (MM345)."""
     before = load(text, path).data
     for found in _forms(_written(text)):
         with suppress(ModelMedicError):

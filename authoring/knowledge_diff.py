@@ -32,9 +32,9 @@ _WORDING = frozenset(
 
 
 class Change(NamedTuple):
-    """How one entry differs. ``kind`` is added, removed, renamed (``new`` is the new id), loosened,
-    tightened, shifted (both), changed (no case tells the difference) or reworded; ``cases`` shows
-    it."""
+    """The difference of one entry. ``kind`` is added, removed, renamed (``new`` is the new id),
+    loosened, tightened, shifted (both), changed (no case shows the difference) or reworded;
+    ``cases`` shows it."""
 
     kind: str
     form: str

@@ -37,9 +37,9 @@ class _Context:
 def reader(
     pairs: Pairs | None = None, constant: Callable[[str], Any] = float
 ) -> Callable[[str, int], tuple[Any, int]]:
-    """Reads the value that begins at a place, and tells where it ends; ``pairs`` makes what an
-    object stands for, ``constant`` what stands for a number that is not finite. Raises
-    StopIteration where no value begins there, and :class:`json.JSONDecodeError`."""
+    """Return a function that reads the value at a place and returns it with its end; ``pairs``
+    converts objects, ``constant`` numbers that are not finite. The function raises StopIteration if
+    no value begins there, and :class:`json.JSONDecodeError`."""
     if make_scanner is None:
         import json
 

@@ -94,8 +94,8 @@ class Kind(NamedTuple):
 
 
 def asked(kind: Kind, ask: str, about: Mapping[str, Any]) -> str:
-    """The question ``ask`` about a fact; empty if it names what ``about`` leaves open. Behind a
-    colon or in parentheses a value that has a meaning stands as this meaning."""
+    """The question ``ask`` about a fact; empty if it names what ``about`` leaves open. After a
+    colon or in parentheses, a value with a meaning is replaced by the meaning."""
     told = dict(about)
     for name, attribute in kind.attributes.items():
         meaning = (attribute.values or {}).get(str(about.get(name)))

@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 class Owner(NamedTuple):
     """An owner of messages. ``title`` names it to people and ``next`` says where to look when it is
     at fault, by ``source``. Owners of one ``family`` share their messages. A ``generic`` one is a
-    library that others call: the failure belongs to the caller, where that is known. One that
-    ``relays`` passes on the messages of others in its own name. ``operations`` are those of its
-    API; ``signs`` are the texts that identify it, by kind of sign (see
-    :class:`.declarations.OwnerDeclaration`).
-    """
+    library that others call: the failure belongs to the caller, if known. One that ``relays``
+    passes on the messages of others in its own name. ``operations`` are those of its API; ``signs``
+    are the texts that identify it, by kind of sign (see
+    :class:`.declarations.OwnerDeclaration`)."""
 
     name: str
     title: str

@@ -29,7 +29,7 @@ else:
             return instance.__dict__.setdefault(self._name, self._function(instance))
 
     class Generic:
-        """``typing.Generic`` at run time, where nothing asks for parameters."""
+        """A substitute for ``typing.Generic`` at run time, when its parameters are not used."""
 
         def __class_getitem__(cls, parameters: object) -> Any:
             return cls

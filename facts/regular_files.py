@@ -26,7 +26,7 @@ class NotRegularError(OSError):
 
 
 def open_regular(path: Path | str) -> BinaryIO:
-    """Open a file for reading. Raises ``OSError``, also where it is not a regular file, and
+    """Open a file for reading. Raises ``OSError``, also if it is not a regular file, and
     ``ValueError`` for a name that no file can have."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     try:

@@ -1,7 +1,7 @@
 """The text that every match of a regular expression contains.
 
 With it a message is compared with a few hundred short texts instead of as many expressions: a
-message that lacks the text cannot match. Where nothing is certain there is no such text.
+message that lacks the text cannot match. If no text is certain to be in every match, there is none.
 """
 
 from __future__ import annotations

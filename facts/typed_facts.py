@@ -56,7 +56,7 @@ class TypedFacts:
             return None
 
     def read_items(self, items: Sequence[Mapping[str, Any]]) -> Sequence[TypedFact] | None:
-        """The same for flat facts."""
+        """Read flat facts, like :meth:`read`."""
         try:
             return self.read(json.dumps(list(items), allow_nan=False).encode())
         except (TypeError, ValueError, RecursionError):

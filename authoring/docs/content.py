@@ -9,7 +9,7 @@ from ...interfaces.reports.charts.layered import Graph
 
 
 class Run(NamedTuple):
-    """A piece of text; ``code`` is shown as it is, ``page`` is where it leads."""
+    """A piece of text; ``code`` is shown as it is, ``page`` is the page that it links to."""
 
     text: str
     code: bool = False
@@ -86,7 +86,7 @@ def text(*parts: str | Run) -> Runs:
 
 
 def listed(points: Iterable[Point], *, numbered: bool = False) -> tuple[Block, ...]:
-    """A list as the blocks of a section; none where it is empty."""
+    """A list as the blocks of a section; none if it is empty."""
     found = tuple(points)
     return (Points(found, numbered),) if found else ()
 

@@ -164,7 +164,7 @@ def _classification(entry: e.Classification, wording: Wording, link: Link) -> It
 
 
 def _said(part: e.Rule | e.Band) -> Iterator[str]:
-    """Its messages with their repairs, in words."""
+    """The messages of a part with their repairs, in words."""
     yield from (whole(text, repair) for text, repair in said_by(part))
 
 

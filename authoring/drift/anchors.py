@@ -96,7 +96,7 @@ def _order(module: str, package: Release) -> Iterator[tuple[State, list[str]]]:
 
 
 def _inside(module: str, wanted: str) -> bool:
-    """Whether a module is the wanted one or lies in it; any is if none is wanted."""
+    """Whether a module is the wanted one or lies in it; any module counts if none is wanted."""
     return not wanted or module == wanted or module.startswith(f"{wanted}.")
 
 

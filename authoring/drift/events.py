@@ -14,7 +14,7 @@ from ..lint.lint_context import all_parts
 
 
 class Reach(NamedTuple):
-    """A version event of an entry and what it says of the installed version.
+    """A version event of an entry and its meaning for the installed version.
 
     ``affected`` is whether that version lies inside; ``open`` that nothing ends the range, so that
     a person should check whether the newest version still belongs to it.

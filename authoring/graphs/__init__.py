@@ -1,1 +1,1 @@
-"""Graphs of the knowledge: what they show, where their boxes lie, and the formats."""
+"""Graphs of the knowledge: their content, the layout of their boxes, and the formats."""

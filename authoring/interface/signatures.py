@@ -1,9 +1,9 @@
 """How a function is called: a text such as ``self path user=:str * timeout= -> @tinker.X``.
 
-Words are parameters: ``=`` behind the name of one that may be left out, then ``:`` and what its
-annotation says. ``*`` begins those that are given by name only, ``*name`` and ``**name`` take any.
-``?`` stands for a signature that is not known. ``-> `` has what comes back; ``async`` before it
-means a coroutine of that.
+Words are parameters: ``=`` after the name of an optional one, then ``:`` and its annotation. ``*``
+begins those that are given by name only, ``*name`` and ``**name`` take any. ``?`` stands for a
+signature that is not known. ``-> `` precedes the result; ``async`` before it means a coroutine of
+that.
 """
 
 from __future__ import annotations

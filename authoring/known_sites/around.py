@@ -88,7 +88,7 @@ class Around:
         return text if len(text) <= MAX_VALUE * 2 else ""
 
     def goes_on(self, line: int) -> bool:
-        """Whether nothing ends the call behind the statement of a line."""
+        """Whether the call continues after the statement of a line."""
         return line in self._going_on
 
     def setters(self, function: str, guard: str) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ class Around:
         return tuple(name for name in found if name != inside)
 
     def _follow(self, body: Sequence[ast.stmt], ended: bool) -> None:
-        """Note the statements of a block behind which nothing ends the call."""
+        """Note the statements of a block after which the call continues."""
         for at, statement in enumerate(body):
             ends = ended or any(map(_ends, body[at + 1 :]))
             if isinstance(statement, FunctionNode | ast.ClassDef):

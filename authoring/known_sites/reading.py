@@ -31,7 +31,7 @@ _QUOTED = re.compile(r"'[^']*+'|\"[^\"]*+\"")
 
 class Template(NamedTuple):
     """A message: the constant pieces of its text, its kind, class, place and the test before it.
-    ``kind`` is "said" where the program goes on behind it; ``set_by`` are the methods that set what
+    ``kind`` is "said" if the program continues after it; ``set_by`` are the methods that set what
     the test looks at, ``made`` is how the function itself makes the variables of the test."""
 
     pieces: tuple[str, ...]

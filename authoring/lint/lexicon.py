@@ -37,8 +37,8 @@ def digest(topics: Sequence[Sequence[object]]) -> str:
 
 
 def _stale_weights(subject: Subject) -> Iterator[Problem]:
-    """Weights that were learned before the topics became what they are. Those of overlays are never
-    learned from, so under overlays there is nothing to tell."""
+    """Weights learned from an earlier state of the topics. The topics of overlays are never learned
+    from, so nothing is reported under overlays."""
     if subject.built.compiled.overlays:
         return
     topics = words(subject.source)["topics"]
@@ -128,7 +128,8 @@ def _phrases(subject: Subject) -> Iterator[tuple[Document, tuple[str | int, ...]
 
 
 def _trees(subject: Subject, items: Iterable[Item]) -> Iterator[Item]:
-    """Those of the domains that have words of their own; others are known by their phrases."""
+    """The trees of the domains that have words of their own; other trees are found by their
+    phrases."""
     domains = {file.domain for _, file in subject.source.lexicons if file.topics}
     return (item for item in items if item.file.domain in domains)
 

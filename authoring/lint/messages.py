@@ -91,7 +91,7 @@ def _placeholder_problems(item: Item, subject: Subject) -> Iterator[Problem]:
 
 
 def _aliases(item: Item, subject: Subject) -> dict[str, str]:
-    """The kind of fact behind each name that a positive pattern has."""
+    """The kind of fact of each name that a positive pattern has."""
     classes = {i.id: i.entry.observe.fact for i in subject.forms["classification"]}
     found: dict[str, str] = {}
     for path, node in all_parts(item):

@@ -67,7 +67,7 @@ def _names(classes: list[str], text: str) -> bool:
 
 
 def _kinds(item: Item, subject: Subject) -> set[str]:
-    """The kinds of fact that an entry asks for; none where some of them are derived, which takes
+    """The kinds of fact that an entry asks for; none if some of them are derived, which requires
     facts of other kinds."""
     found: set[str] = set()
     for _, node in all_parts(item):

@@ -67,14 +67,14 @@ _HARD = re.compile("|".join(map(re.escape, _HARD_TO_READ)))
 
 
 class _Text(NamedTuple):
-    """A text of an entry and where it is."""
+    """A text of an entry and its place."""
 
     where: Path
     text: str
 
 
 def step_problems(subject: Subject) -> Iterator[Problem]:
-    """Problems of what the first screen of a diagnosis tells people to do."""
+    """Problems of the instructions on the first screen of a diagnosis."""
     for item in subject.forms["diagnosis"]:
         entry: e.Diagnosis = item.entry
         if entry.status == "deprecated" or isinstance(entry, Issue):

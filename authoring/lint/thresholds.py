@@ -1,4 +1,4 @@
-"""Numbers in conditions: where they come from, their units, and whether they are used."""
+"""Numbers in conditions: their origin, their units, and whether they are used."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _condition(node: e.Node, answer: str, branch: e.Branch) -> tuple[bool, objec
 
 
 def _settled(tree: e.Tree) -> dict[str, _Settled]:
-    """For each node that can be reached, what all ways to it have settled."""
+    """The answers that all ways to a node have settled, for each reachable node."""
     found: dict[str, _Settled] = {tree.root: {}}
     queue = [tree.root]
     for name in queue:  # grows while it is walked

@@ -51,8 +51,8 @@ class Score(NamedTuple):
 
     @property
     def percent(self) -> float:
-        """Killed among those that a test could kill, to two places and never rounded up; 100 where
-        there are none."""
+        """The share of mutants killed among those that a test could kill, to two places and never
+        rounded up; 100 if there are none."""
         faults = self.killed + self.survived
         return self.killed * 10_000 // faults / 100 if faults else 100.0
 

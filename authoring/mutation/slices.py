@@ -49,8 +49,8 @@ class Slices:
         return self._of_entry.get(entry, ())
 
     def difference(self, fault: Fault) -> tuple[list[Rule], list[Rule]]:
-        """The rules that a mutant lacks, and those that it adds. Where none of the first fired and
-        none of the second fires, nothing is different."""
+        """The rules that a mutant lacks, and those that it adds. If none of the former fired and
+        none of the latter fires, nothing differs."""
         before = {_said(rule): rule for rule in self.original(fault.item.id)}
         after = {_said(rule): rule for rule in fault.rules}
         lost = [rule for said, rule in before.items() if said not in after]

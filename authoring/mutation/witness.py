@@ -183,7 +183,7 @@ class Witnesses:
         }
 
     def _smaller(self, fault: Fault, facts: Sequence[Fact], witness: Witness) -> Witness:
-        """The same with as few facts as show it."""
+        """The witness with as few facts as still show the fault."""
         kept = list(facts)
         for fact in facts:
             fewer = [f for f in kept if f != fact]

@@ -49,7 +49,7 @@ class Asked:
         return Asking(True, tuple(sorted(open_ - said)))
 
     def _said(self, kind: Kind, fixed: Mapping[str, Any]) -> set[str]:
-        """The attributes that some question sets where ``fixed`` holds."""
+        """The attributes that some question sets if ``fixed`` holds."""
         found = {a.name for a in kind.attributes.values() if a.ask}
         for question in self._questions:
             if question.kind == kind.name and _fits(question, fixed):

@@ -68,7 +68,7 @@ def _can_say(kind: Kind, test: Test, names: frozenset[str]) -> bool:
 
 @cache
 def names_of(probe: str) -> frozenset[str]:
-    """The texts and names in the code and the tables of a probe; none where it has no folder."""
+    """The texts and names in the code and the tables of a probe; none if it has no folder."""
     folder = _PROBES / probe
     modules = _with_imports(folder)
     found = {name for module in modules for name in _read(module).names}

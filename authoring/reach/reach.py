@@ -1,7 +1,7 @@
 """How each rule can be reached: by what probes gather, by what people are asked, or by both.
 
-A condition is reached where something gives a fact that passes it, a derived one where a rule
-derives it whose conditions are reached. A condition on an absent fact is always reached.
+A condition is reached if a probe or an answer gives a fact that passes it; a derived one, if a rule
+derives it whose own conditions are reached. A condition on an absent fact is always reached.
 """
 
 from __future__ import annotations

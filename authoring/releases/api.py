@@ -114,7 +114,7 @@ def _says_something(one: Definition) -> bool:
 
 
 def _short_import(one: Definition, new: Modules) -> bool:
-    """Whether the module, where it was defined, imports it now."""
+    """Whether the module that defined it imports it now."""
     return one.inside in new and one.short in new[one.inside].imports
 
 

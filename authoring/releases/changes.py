@@ -59,7 +59,7 @@ class Change(NamedTuple):
 
     @property
     def area(self) -> str:
-        """Its area."""
+        """The area of the change."""
         return KINDS[self.kind]
 
     @property
@@ -79,8 +79,8 @@ _ORDER = {kind: at for at, kind in enumerate(KINDS)}
 
 
 def in_order(change: Change, deciding: Collection[str] = ()) -> tuple[object, ...]:
-    """The key to sort changes by: what concerns knowledge first (``deciding`` entries, which tell
-    the two releases apart, before others), then what users meet."""
+    """The key to sort changes by: what concerns knowledge first (``deciding`` entries, which
+    distinguish the two releases, before others), then what users meet."""
     decides = any(touch.entry in deciding for touch in change.touches)
     aside = bool(ASIDE_PARTS & set(change.where.split("/")))
     likely = -max(map(likelihood, change.after), default=0) if change.kind == "message-added" else 0

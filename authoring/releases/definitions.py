@@ -49,7 +49,7 @@ class Definition(NamedTuple):
 
     @property
     def where(self) -> str:
-        """Its place."""
+        """The file and line of the definition."""
         return f"{self.file}:{self.line}"
 
 

@@ -43,8 +43,8 @@ def open_release(package: str, said: str, work: Path) -> Release:
 
 
 def download(package: str, version: str, folder: Path) -> Path:
-    """The wheel of a release, in a folder of its own. Raises :class:`ModelMedicError`: MM358 where
-    no index answers, MM359 where it has no such wheel."""
+    """Download the wheel of a release into a folder of its own. Raises :class:`ModelMedicError`:
+    MM358 if no index answers, MM359 if it has no such wheel."""
     folder.mkdir(mode=0o700)
     ran = run_limited(
         # -P: what lies in the working folder is not imported

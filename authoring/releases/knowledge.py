@@ -76,8 +76,8 @@ class Names:
         return word in self._by_word
 
     def naming(self, group: Sequence[str], package: str, *, closely: bool = False) -> list[Mention]:
-        """Those that have all words of a group: those about a package, else (unless ``closely``)
-        any, if they are few."""
+        """The mentions that have all words of a group: those about a package, else (unless
+        ``closely``) any, if they are few."""
         found = [self._by_word.get(word, []) for word in group]
         if not found or not all(found):
             return []
@@ -88,7 +88,7 @@ class Names:
         return near or ([] if closely or len(both) > COMMON else both)
 
     def about(self, package: str) -> frozenset[Mention]:
-        """Those that name a package or what is imported of it."""
+        """The mentions that name a package or a module imported from it."""
         if package not in self._about:
             words = package, package.replace("-", "_")
             self._about[package] = frozenset(m for w in words for m in self._by_word.get(w, []))
@@ -97,8 +97,8 @@ class Names:
     def naming_most(
         self, words: Iterable[str], package: str, least: int, most: int
     ) -> list[tuple[Mention, int]]:
-        """Those that have at least ``least`` of the words, with their number; those that are not
-        about the package need more."""
+        """The mentions that have at least ``least`` of the words, with their number; those that are
+        not about the package need more."""
         counts: Counter[Mention] = Counter()
         for word in words:
             counts.update(self._by_word.get(word, []))
@@ -108,7 +108,7 @@ class Names:
         return sorted(found, key=lambda each: (-each[1], each[0]))[:most]
 
     def of_versions(self, package: str) -> Iterator[Mention]:
-        """Those that say which versions of a package to install, or not to."""
+        """The mentions that say which versions of a package to install or avoid."""
         named = re.escape(package).replace(r"\-", "[-_]")
         told = re.compile(rf"(?i)\b{named}\s*[=<>!~]")
         for mention, text in self.texts:

@@ -19,7 +19,7 @@ _ORDERS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 class Limit(NamedTuple):
     """A test of the version in an entry, and whether it holds for each of the releases. ``open``:
-    nothing ends a range that the newest of them lies in."""
+    the range that contains the newest release has no end."""
 
     entry: str
     where: str
@@ -29,12 +29,12 @@ class Limit(NamedTuple):
 
     @property
     def decides(self) -> bool:
-        """Whether it tells the releases apart."""
+        """Whether the limit distinguishes the releases."""
         return len(set(self.holds)) > 1
 
 
 def limits(source: KnowledgeSource, releases: Sequence[Release]) -> list[Limit]:
-    """The tests of the package's version in entries in force, those that tell the releases apart
+    """The tests of the package's version in entries in force, those that distinguish the releases
     first."""
     package = releases[0].package
     issues = {item.id for item in source.items if isinstance(item.entry, Issue)}

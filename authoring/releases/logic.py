@@ -50,7 +50,7 @@ def _is_text(node: object) -> bool:
 
 
 def words_of(body: Iterable[ast.stmt]) -> frozenset[str]:
-    """The names that code tells apart or writes: what it compares with, and keys."""
+    """The names that code compares with or writes: compared values and keys."""
     found: set[str] = set()
     for statement in body:
         for node in ast.walk(statement):
@@ -79,7 +79,7 @@ def _is_word(text: str) -> bool:
 
 
 def shown(node: ast.AST | None) -> str:
-    """An expression on one line, cut where it is long."""
+    """An expression on one line, cut if it is long."""
     if node is None:
         return ""
     try:

@@ -27,7 +27,7 @@ def requirement_changes(old: Release, new: Release) -> Iterator[Change]:
 
 
 def file_changes(old: Release, new: Release) -> Iterator[Change]:
-    """Files that came, went, or lie elsewhere with the same content."""
+    """Files that were added, removed, or moved with the same content."""
     gone, come = sorted(old.names - new.names), sorted(new.names - old.names)
     contents = _by_content(new, come)
     taken: set[str] = set()

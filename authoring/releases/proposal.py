@@ -22,7 +22,7 @@ Proposal = Mapping[str, Any]
 
 
 def proposals(found: Comparison) -> list[Proposal]:
-    """All proposals, those that mend an entry first."""
+    """All proposals, those that fix an entry first."""
     return [
         *(each for pair in found.pairs for each in _anchors(pair)),
         *(each for pair in found.pairs for each in _patterns(pair)),

@@ -1,4 +1,4 @@
-"""Entries that cite a module of a package as their source, where that module changed."""
+"""Entries that cite a changed module of a package as their source."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ def conflicts(surface: Surface, rows: Mapping[str, Spoken]) -> Iterator[Conflict
 
 
 def foreign(surface: Surface, rows: Mapping[str, Spoken], answers: Answers) -> Iterator[Conflict]:
-    """The rows of another package that answer messages when nothing tells whose they are. A row
-    that says its wording to be common may."""
+    """The rows of another package that answer messages whose owner is unknown. A row whose wording
+    is declared common may do so."""
     found: dict[str, list[Entry]] = {}
     for entry in surface.entries:
         if not _words(entry):

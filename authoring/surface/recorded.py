@@ -40,7 +40,7 @@ def record_of(surface: Surface) -> Record:
 
 
 def read_records(path: Path) -> list[Record]:
-    """The records in a file. Raises :class:`ModelMedicError` (MM309) where it holds none."""
+    """The records in a file. Raises :class:`ModelMedicError` (MM309) if it holds none."""
     try:
         plain: Any = json.loads(read_regular(str(path), MAX_BYTES))
         if plain["schema"] != SCHEMA:

@@ -1,7 +1,7 @@
-"""Boundary cases, generated when tests run: what lies just inside each condition, and just outside.
+"""Boundary cases, generated when tests run: facts just inside each condition, and just outside.
 
-For each compiled rule facts are made that just satisfy it. Then one of them is changed at a time:
-a value moved across its bound or out of its set, an attribute or a whole fact left out. The oracle
+For each compiled rule facts are made that just satisfy it. Then one of them is changed at a time: a
+value moved across its bound or out of its set, an attribute or a whole fact left out. The oracle
 says from the YAML whether the rule holds, is unknown or contradicted, and the engine must agree.
 """
 

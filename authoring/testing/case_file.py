@@ -19,7 +19,7 @@ _WIDTH = 112
 
 def write_cases(path: Path, cases: Iterable[Mapping[str, Any]]) -> None:
     """Write a new test file; names that an entry has twice get a number. Raises
-    :class:`ModelMedicError` (MM320) where that fails."""
+    :class:`ModelMedicError` (MM320) if that fails."""
     seen: Counter[tuple[Any, str]] = Counter()
     text = _HEAD
     for case in cases:

@@ -34,7 +34,7 @@ from .meaning import (
 class Part(NamedTuple):
     """A part of an entry that concludes by itself: a rule, a cause, a branch or a band. ``rule`` is
     the id of what it is compiled to, without the number of the alternative. ``concludes`` are facts
-    (kind and constants) that must be there where it holds, ``constants`` the tests it makes."""
+    (kind and constants) that must be there if it holds, ``constants`` the tests it makes."""
 
     rule: str
     meaning: Meaning

@@ -20,8 +20,8 @@ _PRINTABLE = "xa7 A_-.,:/'\"()[]{}=<>"
 
 @lru_cache(maxsize=4096)
 def sample_texts(pattern: str) -> tuple[str, ...]:
-    """The simplest texts that come to mind: one, and one for each other alternative of the pattern;
-    none where the pattern is beyond this."""
+    """The simplest texts that match: one, and one for each other alternative of the pattern; none
+    if the pattern is too complex."""
     from re import _parser as parser  # type: ignore[attr-defined]
 
     try:

@@ -37,7 +37,7 @@ class Condition(NamedTuple):
 
     @staticmethod
     def of(literal: Literal, known: Patterns) -> Condition:
-        """The condition behind a literal."""
+        """The condition that a literal stands for."""
         counted = known.aggregates[literal.pattern] if literal.mode == "aggregate" else None
         pattern = known.patterns[counted.pattern if counted else literal.pattern]
         spec = tuple(counted[1:]) if counted else ()
@@ -109,7 +109,7 @@ def _short(value: Any) -> Any:
 
 
 def _glued(text: str, pattern: str) -> Iterator[str]:
-    """The text with something written before or behind what the pattern finds in it."""
+    """The text with something written directly before or after the match of the pattern."""
     found = compile_re2(pattern).search(text)
     if found is not None:
         for place in (found.start(), found.end()):

@@ -66,7 +66,7 @@ class SharedPatterns:
 
 
 def distinct(alternatives: Iterable[Alternative]) -> list[Alternative]:
-    """Without repetitions."""
+    """Remove repeated alternatives."""
     unique: dict[Any, Alternative] = {}
     for alternative in alternatives:
         unique.setdefault(alternative[:2], alternative)

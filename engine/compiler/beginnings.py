@@ -66,7 +66,7 @@ def beginnings_of(
 def row_of_beginning(beginnings: Beginnings, text: str, owner: str, exception: str) -> str:
     """The one row whose samples begin like a text that is shorter than they; "" if there is none,
     or more than one, or if too little is left of the message. ``owner`` and ``exception`` of the
-    message are "" where nothing tells."""
+    message are "" if unknown."""
     text = text.strip()
     for end in _ENDS:
         text = text.removesuffix(end)
@@ -85,8 +85,8 @@ def row_of_beginning(beginnings: Beginnings, text: str, owner: str, exception: s
 
 
 def _goes_on(sample: Sequence[str], begun: Sequence[str], last: str) -> bool:
-    """Whether a sample begins with these words and a word or a piece of one, and goes on then. A
-    value at the end is taken for the end: rows may ask for other values."""
+    """Whether a sample begins with these words and a word or a piece of one, and then continues. A
+    value at the end counts as the end: rows may ask for other values."""
     following, piece = sample[len(begun)], _word(last)
     whole = len(sample) == len(begun) + 1 and piece == following
     fits = piece != _ANY and (following == _ANY or following.startswith(piece))

@@ -64,7 +64,8 @@ def build(
     ``overlays`` (vocabulary and knowledge of each) lie on top, the last one highest; their changes
     end on a day before ``today`` (such as 2027-01-31; empty: none has ended), and ``applied`` may
     leave out others. ``read`` parses the text of one file. Raises :class:`ModelMedicError` (MM319)
-    where ``work`` ends before."""
+    if ``work`` ends before.
+    """
     try:
         return _build(
             vocabulary_texts, knowledge_texts, overlays, today, tests, read, work, applied
@@ -130,7 +131,7 @@ def told(problems: Iterable[Problem], source: KnowledgeSource) -> tuple[Problem,
 
 
 def causes_of(summaries: Mapping[str, Summary]) -> dict[str, list[str]]:
-    """For each diagnosis, those that explain it."""
+    """Map each diagnosis to those that explain it."""
     found: dict[str, list[str]] = {}
     for name, each in sorted(summaries.items()):
         for effect in each.explains:

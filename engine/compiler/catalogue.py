@@ -53,7 +53,7 @@ def words(source: KnowledgeSource) -> dict[str, Any]:
 
 
 def _weights(files: Iterable[LexiconFile]) -> dict[str, Any]:
-    """Those of the last file that has any."""
+    """The weights of the last file that has any."""
     found = [file.weights.model_dump() for file in files if file.weights]
     return found[-1] if found else {}
 
@@ -75,7 +75,7 @@ def _diagnosis(entry: e.Diagnosis) -> dict[str, Any]:
 
 
 def _done_by(entry: e.Diagnosis) -> list[list[list[Any]]]:
-    """For each action the facts that it brings, as kinds and values; empty if none tells."""
+    """The facts that each action brings, as kinds and values; empty if no action declares any."""
     found = [[[f.fact, dict(f.where)] for f in action.done_by] for action in entry.actions]
     return found if any(found) else []
 

@@ -25,7 +25,7 @@ _UNITS = 50
 
 
 def check_time(work: Work, units: int) -> None:
-    """Raises :class:`.OutOfTime` where ``work`` ends: a part of the knowledge is of no use."""
+    """Raise :class:`.OutOfTime` if ``work`` has ended: a part of the knowledge is of no use."""
     if not work.goes_on(units):
         raise OutOfTime
 
@@ -54,7 +54,7 @@ def compile_rules(
 
 
 def compile_entry(item: Item, forms: Forms, diagnoses: Collection[str]) -> list[Rule]:
-    """The rules of one entry; none where it has problems, which are added to those of ``forms``.
+    """The rules of one entry; none if it has problems, which are added to those of ``forms``.
     ``diagnoses`` are the ids of the catalogue."""
     before = len(forms.problems)
     rules = forms.rules(item)
@@ -161,7 +161,7 @@ def _type_problems(item: Item, rules: Iterable[Rule], forms: Forms) -> Iterator[
 
 
 def _types_of_variables(rule: Rule, forms: Forms) -> dict[str, set[str]]:
-    """For each variable, the types of the attributes that bind it."""
+    """Map each variable to the types of the attributes that bind it."""
     types: dict[str, set[str]] = {}
     for literal in rule.literals:
         if literal.mode in _BINDING:

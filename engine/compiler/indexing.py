@@ -16,8 +16,8 @@ from .store.compiled import lookups, waiting_rules
 def waits_of(
     rules: Sequence[Rule], others: Mapping[Signal, int] | None = None
 ) -> list[tuple[Signal, ...]]:
-    """For each rule the signals of its positive literals, rare ones first: a fact that many rules
-    mention then wakes few of them. ``others`` counts the literals of further rules."""
+    """List the signals of the positive literals of each rule, rare ones first: a fact that many
+    rules mention then wakes few of them. ``others`` counts the literals of further rules."""
     uses = Counter(others or {})
     uses.update((x.mode, x.pattern) for r in rules for x in r.literals)
     found: list[tuple[Signal, ...]] = []

@@ -47,7 +47,7 @@ _COMMON = frozenset(
 
 
 def terms(text: str) -> Iterator[str]:
-    """The words of a text that tell something, without their endings."""
+    """The significant words of a text, without their endings."""
     words = text[:_MOST_CHARACTERS].split()
     told = " ".join(word for word in words if not any(place in word for place in _PACKAGES))
     spaced = _CAMEL.sub(" ", told).lower()

@@ -71,7 +71,7 @@ def lay_over(
     applied: Applied = "valid",
     below: Known | None = None,
 ) -> dict[str, Any]:
-    """Apply an overlay to ``base``; returns in plain data what it did. A change whose last day is
+    """Apply an overlay to ``base``; return its changes as plain data. A change whose last day is
     before ``today`` does not apply; ``applied`` may leave out further ones. ``below`` are entries
     that lie below ``base``, and that the overlay neither replaces nor tightens."""
     base.problems.extend(layer.problems)

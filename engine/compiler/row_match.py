@@ -18,7 +18,7 @@ MatchTests = tuple[str, Tests]
 
 
 class Variant(NamedTuple):
-    """One way to be recognised; ``origin_known`` is false where nothing says whose fact it is."""
+    """One way to be recognised; ``origin_known`` is false if the owner of the fact is unknown."""
 
     kind: str
     tests: Tests
@@ -155,8 +155,8 @@ def _of_others(item: Item, mine: tuple[str, ...], owners: Owners) -> tuple[str, 
 
 
 def _unclear(item: Item, owners: Owners) -> list[str]:
-    """Owners that tell as little as none: libraries whose caller is not known, and those in whose
-    name the message may come."""
+    """Owners that are as good as none: libraries whose caller is not known, and those in whose name
+    the message may come."""
     mine = speaks_for(item, owners)
     return [name for name in (*_generic(owners), *item.entry.emitter.via) if name not in mine]
 

@@ -29,14 +29,14 @@ _OF_VALUES = (
 
 
 class Said(NamedTuple):
-    """A message, and the repair that fits where it does."""
+    """A message, and the repair that applies if the message does."""
 
     text: str
     repair: Repair | None = None
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """All of its texts."""
+        """All texts of the message and its repair."""
         return (self.text, *(self.repair or ()))
 
 
@@ -48,7 +48,7 @@ class Placeholder(NamedTuple):
 
 
 def placeholders(template: str) -> list[Placeholder]:
-    """Those of a template, in their order."""
+    """The placeholders of a template, in their order."""
     return [Placeholder(m[1], m[2] or "") for m in PLACEHOLDER.finditer(template)]
 
 
@@ -78,8 +78,8 @@ class Templates(NamedTuple):
     observed: Mapping[str, str]
 
     def compiled(self, said: Iterable[Said], found: Alternative) -> tuple[Said, ...]:
-        """Those messages that name only what the alternative binds, the first one first; the last
-        where there is none."""
+        """The messages that name only what the alternative binds, in order; the last message if
+        there is none."""
         assumed = f" This assumes {{{found.assumed}}}." if found.assumed else ""
         said = [Said(text + assumed, repair) for text, repair in said if text]
         bound = {x.alias: x for x in found.literals if x.alias and x.mode in ("match", "aggregate")}

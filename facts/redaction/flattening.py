@@ -39,8 +39,8 @@ def _in_all(flat: Variant, seen: Seen) -> Iterator[Span]:
 
 
 def joined(text: str, seen: Seen) -> Iterator[Variant]:
-    """The lines across whose breaks a key lies, as one line; and but for the breaks after which a
-    key seems to begin."""
+    """The lines that a key spans, joined into one line; and again without joining at breaks after
+    which a key seems to begin."""
     if "\n" not in text and "\\n" not in text:
         return
     whole = text.replace("\\n", "\n").split("\n")
@@ -65,8 +65,8 @@ def _starts(text: str, lines: Sequence[str]) -> list[int]:
 
 
 def _crossed(lines: Sequence[str], seen: Seen) -> list[tuple[int, int]]:
-    """The first and the last of lines across whose breaks a key lies. Only the words are looked at
-    that come together when the breaks go: a key has no space in it."""
+    """The first and the last of the lines that a key spans. Only words that join when the breaks
+    are removed are looked at: a key has no space in it."""
     words = list(_words_across(lines))
     look = seen.look(" ".join("".join(word.parts) for word in words))
     if not look.issuers:
@@ -116,7 +116,7 @@ def _words_across(lines: Sequence[str]) -> Iterator[_Word]:
 
 
 def continued(text: str) -> Iterator[Variant]:
-    """The text as a shell reads it, which takes no notice of a break behind a backslash."""
+    """The text as a shell reads it: a line break after a backslash is ignored."""
     if "\\\n" in text or "\\\r\n" in text or "\\\\n" in text:
         yield rewritten(text, _continued())
 
@@ -182,7 +182,7 @@ def _breaks() -> re.Pattern[str]:
 
 @cache
 def _breaks_within() -> re.Pattern[str]:
-    """Those after which no key seems to begin."""
+    """Match line breaks after which no key seems to begin."""
     return re.compile(rf"{_BREAK}(?!{_HEAD})")
 
 

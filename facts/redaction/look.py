@@ -63,7 +63,7 @@ class FirstLook:
         return self.one_by_one(data)
 
     def one_by_one(self, data: bytes) -> Iterator[tuple[str, Name]]:
-        """The same without the automaton."""
+        """Find the patterns without the automaton, one by one."""
         low = data.decode("latin-1").lower()
         pieces = _pieces(low)
         for kind, name, pattern, needs in self._asked:
@@ -77,7 +77,7 @@ class FirstLook:
                 yield kind, name
 
     def by_automaton(self, data: bytes) -> Iterator[tuple[str, Name]]:
-        """The same with the automaton."""
+        """Find the patterns with the automaton."""
         if self._automaton is None:
             self._automaton = Automaton(pattern for _, _, pattern, _ in self._asked)
         for number in self._automaton.found(data):
@@ -98,7 +98,7 @@ def _pieces(text: str) -> set[str]:
 
 
 class Automaton:
-    """Tells which of many patterns a text holds, in one pass for each of two groups: those that
+    """Finds which of many patterns a text contains, in one pass for each of two groups: those that
     count characters make an automaton large, and together with the others it would be larger."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
@@ -149,8 +149,8 @@ Place = Callable[[int], int]
 
 
 class Variant(NamedTuple):
-    """A text that another one hides; ``start`` and ``end`` tell where its character begins there,
-    and where those before it end."""
+    """A text that another one hides; ``start`` and ``end`` map a position here to the one in that
+    text: of the beginning of a character, and of the end of those before it."""
 
     text: str
     start: Place
@@ -161,13 +161,13 @@ class Variant(NamedTuple):
         return span._replace(start=self.start(span.start), end=self.end(span.end))
 
     def after(self, before: int) -> Variant:
-        """The same, if this number of characters precedes the text that contains it."""
+        """This variant, if ``before`` more characters precede the text that contains it."""
         return Variant(
             self.text, partial(_after, before, self.start), partial(_after, before, self.end)
         )
 
     def part(self, text: str, at: int, width: int = 1) -> Variant:
-        """A text that lies at ``at`` within this one, ``width`` characters for each of its own."""
+        """A text at position ``at`` of this one, ``width`` characters for each of its own."""
         return Variant(
             text, lambda n: self.start(at + n * width), lambda n: self.end(at + n * width)
         )

@@ -100,7 +100,7 @@ def _occurrences(text: str, names: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _around(text: str, start: int, end: int) -> tuple[str, str]:
-    """A few characters before and behind."""
+    """A few characters before and after."""
     return text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
 
 

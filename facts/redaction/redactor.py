@@ -31,7 +31,7 @@ _SEAL = object()
 class Redacted(Generic[T_co]):
     """A value without secrets, and how many of each kind were taken out of it.
 
-    Cannot be made by hand: :meth:`.Redactor.redact` makes it, :meth:`map` carries it on.
+    Cannot be made by hand: :meth:`.Redactor.redact` makes it, ::meth:`map` derives others from it.
     """
 
     __slots__ = ("counts", "value")
@@ -69,7 +69,7 @@ class Redactor:
         self._hosts = tuple(sorted((h for h in hosts if len(h) > 3), key=len, reverse=True))
 
     def redact(self, value: T) -> Redacted[T]:
-        """The same value without secrets. Raises TypeError for a value of an unknown type, which
+        """Return the value without secrets. Raises TypeError for a value of an unknown type, which
         cannot be searched."""
         content, seen = _Content(value), Seen()
         if not self._suspects(_GAP.join(content.texts), seen) and not content.assigned:

@@ -74,8 +74,8 @@ def _is_notice(d: Diagnosis) -> bool:
 
 
 def _of_sure_owner(error: Unexplained, report: Report) -> Unexplained:
-    """The error, without an owner that is not a lead: another's where the text is about Neuron, or
-    one of whom only an address tells that the message mentions."""
+    """The error, without an owner that is not a lead: another's if the text is about Neuron, or one
+    known only by an address in the message."""
     elsewhere = foreign(error) and any(
         fact.kind == "text_subject" and str(fact.get("owner")).startswith(OWN)
         for _, fact, _ in report.facts

@@ -1,4 +1,4 @@
-"""The answer to a complaint in words: it names no cause, so what would tell it is shown."""
+"""The answer to a complaint in words: it names no cause, but shows how to find it."""
 
 from __future__ import annotations
 

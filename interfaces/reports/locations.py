@@ -2,7 +2,7 @@
 
 A fact names its place freely: a file with a line, a part of a file (``stage2.json#results[5]``), a
 folder, or a file that is missing. Editors and code scanning open files, so a place is shown as the
-file that it lies in, or the nearest one of the report; what it is called stays beside it.
+file that contains it, or the nearest one of the report, together with its name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_FACTS = 2_000
 
 class Place(NamedTuple):
     """A file with a line (0 means not known), and the part of it, or the other place, that is
-    meant. Columns count from 1, ``end_column`` is the one behind; 0 means not known."""
+    meant. Columns count from 1, ``end_column`` is the one after it; 0 means unknown."""
 
     path: str
     line: int = 0
@@ -94,7 +94,7 @@ class Files:
         return Change(place, match[5], int(fact.get("line") or 0), code)
 
     def _resolved(self, places: Sequence[Place]) -> list[Place]:
-        """The files that are there; where there is none, the nearest ones."""
+        """The files that exist; if there are none, the nearest ones."""
         found = [
             place._replace(path=there.path, part=there.part)
             for place in places
@@ -109,7 +109,7 @@ class Files:
         return sorted(once.values(), key=lambda place: place.line == 0)
 
     def _found(self, path: str) -> Place | None:
-        """The file that a place lies in; None if there is none."""
+        """The file that contains a place; None if there is none."""
         if _is(os.path.isfile, path):
             return Place(self._shown(path))
         file, _, part = path.rpartition("#")
@@ -133,7 +133,7 @@ class Files:
         return best and best._replace(part=one_line(shown))
 
     def _shown(self, path: str) -> str:
-        """A path from the root of the repository; as it is where it lies elsewhere."""
+        """A path from the root of the repository; unchanged if it is elsewhere."""
         if "\0" in path:
             return path
         whole = os.path.abspath(os.path.expanduser(path))
@@ -155,7 +155,7 @@ def repository() -> str:
 
 
 def is_inside(path: str) -> bool:
-    """Whether a path of a :class:`Place` lies in the repository."""
+    """Whether a path of a :class:`Place` is in the repository."""
     return not (os.path.isabs(path) or path.startswith("~"))
 
 

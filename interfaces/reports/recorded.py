@@ -26,7 +26,8 @@ class Recorded(NamedTuple):
     facts: tuple[Fact, ...]
 
     def snapshot(self, doctor: Diagnoser) -> Snapshot:
-        """Its conclusions; for a facts file, those that follow from its facts now."""
+        """The conclusions of the recording; for a facts file, those that follow from its facts
+        now."""
         if self.report is None:
             return Snapshot.of(doctor.diagnose(self.facts))
         given = (f for f in self.report["facts"] if not f.get("derived"))

@@ -46,7 +46,7 @@ def source_details(source: Mapping[str, Any]) -> Iterator[str]:
 
 
 def source_texts(source: Mapping[str, Any] | None) -> list[str]:
-    """All of it, each sentence on its own; nothing if nothing was read."""
+    """All sentences on the source of a message; none if nothing was read."""
     return [HEADING + source_sentence(source), *source_details(source)] if source else []
 
 

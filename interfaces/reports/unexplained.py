@@ -24,7 +24,7 @@ def verdict(report: Report) -> str:
 
 
 def place(error: Unexplained) -> str:
-    """Its places, and their number."""
+    """The places of an error, and their number."""
     often = f"{error.times:,} times" if error.times > 1 else ""
     return ", ".join(filter(None, (error.place, often)))
 

@@ -26,10 +26,10 @@ _DIST_INFO = ".dist-info"
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A distribution, or a folder or module that none has recorded (``version`` is "" then).
+    """A distribution, or a folder or module that no distribution records (``version`` is "" then).
 
     ``files`` are its Python files relative to the folder of packages, with slashes, sorted;
-    ``look`` tells installations of one version apart.
+    ``look`` distinguishes installations of one version.
     """
 
     name: str
@@ -51,8 +51,8 @@ def module_of(file: str) -> str:
 
 
 class SiteFolder:
-    """A folder of packages, such as ``site-packages``. Raises :class:`ModelMedicError` (MM486)
-    where it is not a folder that can be read."""
+    """A folder of packages, such as ``site-packages``. Raises :class:`ModelMedicError` (MM486) if
+    it is not a readable folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -114,7 +114,7 @@ class SiteFolder:
             self.owner_of_module(name) != "")  # fmt: skip
 
     def version(self, name: str) -> str:
-        """The version of a package by its normal name, "" where no record tells."""
+        """The version of a package by its normal name, "" if not recorded."""
         return self.recorded.get(name, "").removesuffix(_DIST_INFO).rpartition("-")[2]
 
     def package(self, name: str) -> Package:
@@ -144,7 +144,7 @@ class SiteFolder:
 
     def owner_of_file(self, file: str) -> str:
         """The package that a file (relative, with slashes) belongs to: by the records, else by the
-        folder that it lies in."""
+        folder that contains it."""
         top = file.partition("/")[0].removesuffix(".py")
         return self.owner_of_module(top) or (normal_name(top) if self._loose(top) else "")
 

@@ -33,7 +33,7 @@ class Meant(NamedTuple):
 
 
 class Names:
-    """The names of one module. ``open`` where it may have others, too."""
+    """The names of one module. ``open`` if it may have others, too."""
 
     def __init__(self, name: str, package: bool, tree: ast.Module) -> None:
         self.name, self.package, self.tree = name, package, tree

@@ -18,11 +18,10 @@ from .walking import files_below
 
 @dataclass(frozen=True)
 class Release:
-    """A release whose Python files lie in a folder of packages; they are read when they are asked
-    for.
+    """A release whose Python files are in a folder of packages; they are read when first needed.
 
-    ``label`` is its version, or what stands for it where none is known. ``names`` are those of all
-    that an archive holds; ``requires`` has the versions allowed of each ``package; marker``.
+    ``label`` is its version, or a substitute if that is unknown. ``names`` are those of all that an
+    archive holds; ``requires`` has the versions allowed of each ``package; marker``.
     """
 
     package: str
@@ -62,7 +61,7 @@ class Release:
 
     @cached_property
     def index(self) -> SourceIndex:
-        """Its sites."""
+        """The index of the sites in the release."""
         return open_index(self.folder.path, [self.package], cache="")
 
     @cached_property
@@ -71,8 +70,8 @@ class Release:
 
 
 def installed(names: Iterable[str], folders: Sequence[SiteFolder]) -> dict[str, Release]:
-    """Those of the packages that are recorded in folders, by normal name. A folder hides what
-    those after it have of the same name, as it does for Python."""
+    """The packages among ``names`` that are recorded in folders, by normal name. A folder hides
+    packages of the same name in later folders, as it does for Python."""
     found: dict[str, Release] = {}
     for name in sorted({normal_name(name) for name in names}):
         folder = next((each for each in folders if name in each.recorded), None)

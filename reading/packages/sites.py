@@ -61,5 +61,5 @@ class Site:
         return sum(len(part) for part in self.parts[::2])
 
     def with_parts(self, parts: Parts) -> Site:
-        """The same site with another template."""
+        """The site with another template."""
         return replace(self, parts=parts)

@@ -69,7 +69,7 @@ def _ending(call: ast.Call, name: str, scope: Scope) -> Said | None:
 
 
 def checked(call: ast.Call) -> ast.expr | None:
-    """The test of a call that raises where it does not hold, None for any other call."""
+    """The test of a call that raises if the test fails, None for any other call."""
     return call.args[0] if _called(call.func)[0] in _CHECKS and len(call.args) == 2 else None
 
 

@@ -117,7 +117,7 @@ class StoredPackage:
 
 
 def default_folder() -> str:
-    """The user's cache folder; "" where ``MODELMEDIC_CACHE`` is set to nothing."""
+    """The user's cache folder; "" if ``MODELMEDIC_CACHE`` is set to an empty text."""
     chosen = os.environ.get("MODELMEDIC_CACHE")
     if chosen is not None:
         return chosen

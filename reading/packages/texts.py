@@ -18,7 +18,7 @@ _FORMAT = re.compile(r"\{[^{}\s]*\}")
 
 
 class Text(NamedTuple):
-    """A text and the line where it stands."""
+    """A text and its line."""
 
     line: int
     text: str

@@ -222,7 +222,7 @@ def _constant(value: ast.expr) -> str:
 
 
 def _comment(statement: ast.stmt, lines: Sequence[str]) -> str:
-    """The comment behind a field, or the lines of comment right above it."""
+    """The comment after a field, or the lines of comment right above it."""
     last = (statement.end_lineno or statement.lineno) - 1
     behind = lines[last].encode()[statement.end_col_offset or 0 :].decode("utf-8", "replace")
     if behind.strip().startswith("#"):

@@ -37,7 +37,7 @@ def _fields_of(kind: type[ast.AST]) -> tuple[tuple[str, ...], int]:
 
 class Tree:
     """The nodes of some trees. ``size`` counts contexts (Load, Store) too, which are not nodes
-    here. ``whole`` is false where there are too many nodes to read them all."""
+    here. ``whole`` is false if there are too many nodes to read them all."""
 
     def __init__(self, *roots: ast.Module) -> None:
         self.root = roots[0]
@@ -156,7 +156,7 @@ class Tree:
 
 
 class Nodes:
-    """The nodes of the modules of a program. ``whole`` is false where there are too many."""
+    """The nodes of the modules of a program. ``whole`` is false if there are too many."""
 
     def __init__(self, *given: ast.Module | Tree) -> None:
         parts = [each if isinstance(each, Tree) else Tree(each) for each in given]

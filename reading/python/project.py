@@ -1,8 +1,8 @@
 """The files of a project: which module an import names, and which files are its programs.
 
 Files are read and parsed when something needs them. Nothing outside the project's own folders is
-read, and no symbolic link is followed. A package that lies where packages are installed is a
-project of its own: its neighbours are none of it.
+read, and no symbolic link is followed. A package in a folder of installed packages is a project of
+its own: its neighbours are not part of it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", 
 
 
 class Module(NamedTuple):
-    """A file of the project that was read; ``whole`` is false where a part of it was not."""
+    """A file of the project that was read; ``whole`` is false if a part of it was not."""
 
     key: str
     source: Source

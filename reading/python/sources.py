@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A range of a file: lines and columns count from 1, the end column is the one behind it."""
+    """A range of a file: lines and columns count from 1, the end column is the one after it."""
 
     line: int
     column: int
@@ -101,7 +101,7 @@ class Source(NamedTuple):
 
 
 def read_source(path: Path) -> tuple[Source | None, list[Problem]]:
-    """The text of a script or notebook; None with a problem (MM440) where there is none."""
+    """The text of a script or notebook; None with a problem (MM440) if there is none."""
     try:
         limit = MAX_NOTEBOOK_BYTES if path.suffix == ".ipynb" else MAX_SCRIPT_BYTES
         raw = read_regular(path, limit)

@@ -116,8 +116,8 @@ def is_saved(archive: zipfile.ZipFile) -> bool:
 
 def saved_tensors(archive: zipfile.ZipFile, stem: str) -> Iterator[tuple[str, str, Saved]]:
     """Key, member and description of each tensor; ``stem`` names one that has no key. Raises
-    :class:`PickledError` where the pickle holds more than tensors in plain containers,
-    ``ValueError`` for a damaged one, and what zipfile raises."""
+    :class:`PickledError` if the pickle holds more than tensors in plain containers, ``ValueError``
+    for a damaged one, and what zipfile raises."""
     infos = {info.filename: info for info in archive.infolist()}
     pickles = [name for name in infos if _is_pickle(name)]
     info = infos[pickles[0]]

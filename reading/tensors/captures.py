@@ -27,8 +27,9 @@ _WITHIN = re.compile(r"[A-Za-z0-9_]{1,64}/[A-Za-z0-9_.-]{1,128}\Z", re.ASCII)
 
 
 class Manifest(NamedTuple):
-    """The configuration of the reference, where its weights lie, and at which position decoding
-    begins (None: there is a prefill only); SHA-256 of files by their names in the folder."""
+    """The configuration of the reference, the place of its weights, and the position at which
+    decoding begins (None: there is a prefill only); SHA-256 of files by their names in the
+    folder."""
 
     config: Mapping[str, Any]
     weights: Path
@@ -79,8 +80,8 @@ def _hashes(found: Any) -> Mapping[str, str]:
 def changed_files(
     folder: Path, manifest: Manifest, problems: list[Problem], progress: Progress = UNWATCHED
 ) -> None:
-    """Report files that were exchanged or changed since the capture. Missing and damaged ones are
-    told where they are read, and what cannot be hashed within the bound is left alone."""
+    """Report files that were exchanged or changed since the capture. Missing and damaged files are
+    reported when they are read; files too large to be hashed within the bound are left alone."""
     places = [(name, folder / name) for name in manifest.hashes]
     sizes = {name: place.stat().st_size for name, place in places if place.is_file()}
     if sum(sizes.values()) > MAX_HASHED:
@@ -195,7 +196,7 @@ class Name(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The module, with the element, the side and the step where they are not the usual."""
+        """The module, with the element, the side and the step if they are not the usual."""
         first = self.phase != "tg" and not self.step
         part = f"[{self.element}]" if self.element else ""
         side = " (input)" if self.side == "in" else ""
@@ -229,8 +230,8 @@ def is_logits(module: str) -> bool:
 
 
 def name_all(tensors: Sequence[Stored]) -> dict[Name, Stored]:
-    """Give every tensor of one run its name: the name inside the file where it tells tensors
-    apart, or that of the file. The first of two of one name is kept."""
+    """Give every tensor of one run its name: the name inside the file if it distinguishes tensors,
+    or that of the file. The first of two of one name is kept."""
     keys = [tensor.key for tensor in tensors]
     found: dict[Name, Stored] = {}
     for tensor in tensors:

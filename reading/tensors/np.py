@@ -1,4 +1,4 @@
-"""numpy, imported at its first use, for modules that load where it is missing."""
+"""numpy, imported at its first use, for modules that must load even if it is missing."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ class Tensor(NamedTuple):
         return self.dtype in FORMATS and self.size > 0 and self.matrices[2] <= MAX_ROW
 
     def rows(self, matrix: int, first: int, last: int) -> Any:
-        """Rows ``first`` to ``last`` (excluded) of one matrix, as stored. Raises ``OSError``
-        or ``ValueError`` where the file is not what its header says any more."""
+        """Rows ``first`` to ``last`` (excluded) of one matrix, as stored. Raises ``OSError`` or
+        ``ValueError`` if the file no longer matches its header."""
         _, height, width = self.matrices
         name, bytes_each = FORMATS[self.dtype]
         with self.file.open("rb") as file:

@@ -38,8 +38,8 @@ _CONVERT = (
 
 
 class Stored(NamedTuple):
-    """A tensor in a file: ``key`` is its name inside, ``offset`` bytes lie before its numbers (in
-    the member ``member`` of an npz file), ``format`` is a numpy type, or ``BF16``."""
+    """A tensor in a file: ``key`` is its name inside, ``offset`` bytes precede its numbers (in the
+    member ``member`` of an npz file), ``format`` is a numpy type, or ``BF16``."""
 
     file: Path
     key: str
@@ -68,8 +68,8 @@ def _opened(stored: Stored, opened: ExitStack) -> IO[bytes]:
 class Reader:
     """Reads the numbers of a tensor in order; used as a context.
 
-    Every piece lies in the same memory, which so stays in the cache of the processor: what
-    :meth:`read` gives holds until the next call.
+    Every piece uses the same memory, which stays in the cache of the processor: the result of
+    :meth:`read` is valid until the next call.
     """
 
     def __init__(self, stored: Stored) -> None:
@@ -158,7 +158,7 @@ def list_stored(path: Path, problems: list[Problem]) -> list[Stored]:
 
 
 def _chosen(files: list[Path]) -> list[Path]:
-    """Files of tensors; a torch file only where no other form of the same name is there."""
+    """Files of tensors; a torch file only if there is no other form of the same name."""
     known = [file for file in files if file.suffix.lower() in SUFFIXES]
     others = {file.stem for file in known if file.suffix.lower() not in TORCH}
     return [f for f in known if f.suffix.lower() not in TORCH or f.stem not in others]

@@ -33,8 +33,8 @@ class Embedded(NamedTuple):
 
 
 def embedded_exception(text: str) -> Embedded | None:
-    """The first exception that ``text`` names behind the beginning of a line, with its message;
-    None if it names none, or is itself the line of an exception."""
+    """The first exception that ``text`` names after the beginning of a line, with its message; None
+    if it names none, or is itself the line of an exception."""
     rest = text
     for _ in range(_MOST_LINES):
         found = _at_top(rest)
@@ -45,7 +45,7 @@ def embedded_exception(text: str) -> Embedded | None:
 
 
 def _at_top(text: str) -> Embedded | None:
-    """The exception that the first line names, behind its beginning."""
+    """The exception that the first line names, after its beginning."""
     first = text.partition("\n")[0]
     start = _place(first)
     represented = _represented(text, start or len(first)) if "(" in first else None
@@ -115,7 +115,7 @@ def _represented(text: str, end: int) -> Embedded | None:
 
 
 def _literal(text: str, start: int) -> str | None:
-    """The text of the string literal at ``start``, if a call ends or goes on behind it."""
+    """The text of the string literal at ``start``, if a call ends or continues after it."""
     quote, at = text[start], start + 1
     while at < len(text) and text[at] != quote:
         at += 2 if text[at] == "\\" else 1

@@ -71,7 +71,7 @@ def read_lines(
 ) -> Iterator[Line]:
     """The lines of a regular file, at most ``max_bytes`` of it, in bounded memory.
 
-    Raises :class:`ModelMedicError` (MM440) where it cannot be opened or read, also half-way.
+    Raises :class:`ModelMedicError` (MM440) if it cannot be opened or read, also half-way.
     """
     ending = ending or Ending()
     with _open(path) as file:
@@ -82,7 +82,7 @@ def read_lines(
 
 
 def _size(file: BinaryIO, max_bytes: int) -> int:
-    """Bytes to be read; 0 if it takes unpacking to tell."""
+    """Bytes to be read; 0 if that is unknown before unpacking."""
     return (
         min(os.fstat(file.fileno()).st_size, max_bytes) if isinstance(file, BufferedReader) else 0
     )
@@ -90,7 +90,7 @@ def _size(file: BinaryIO, max_bytes: int) -> int:
 
 @contextmanager
 def _open(path: Path) -> Iterator[BinaryIO]:
-    """The file, unpacked. Raises MM440 where opening it, or reading in the context, fails."""
+    """The file, unpacked. Raises MM440 if opening it, or reading in the context, fails."""
     try:
         with open_regular(path) as file:
             packed = file.read(2) == _GZIP

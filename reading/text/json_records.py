@@ -31,7 +31,7 @@ _DEPTH = 3
 
 
 class Told(NamedTuple):
-    """An exception that a record names; "" where it does not say."""
+    """An exception that a record names; "" if it does not say."""
 
     exception: str
     module: str

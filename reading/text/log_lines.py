@@ -127,7 +127,7 @@ _MARGIN = re.compile(r"\s{2,}[\w./<>-]{1,200}\.py:\d+\Z")
 
 
 class LogHead(NamedTuple):
-    """A log line: level ("" if it shows none), logger ("" likewise) and the message behind."""
+    """A log line: level ("" if it shows none), logger ("" likewise) and the message after them."""
 
     level: str
     logger: str

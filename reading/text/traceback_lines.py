@@ -1,4 +1,4 @@
-"""The lines of a chain of tracebacks, without what each of them carries before its text."""
+"""The lines of a chain of tracebacks, without the prefix of each line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOTEBOOK = re.compile(
 
 
 class Frame(NamedTuple):
-    """A call that an exception passed through; ``function`` is "" where it is not shown."""
+    """A call that an exception passed through; ``function`` is "" if it is not shown."""
 
     file: str
     line: int
@@ -126,7 +126,7 @@ def is_box(text: str) -> bool:
 
 
 class ChainReader:
-    """The lines of one chain, without the prefix and the group margin that each may carry."""
+    """The lines of one chain, without the prefix and the group margin that each may have."""
 
     def __init__(self, lines: Sequence[Line], start: int, is_boundary: Boundary) -> None:
         self.lines = lines

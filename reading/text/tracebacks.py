@@ -1,5 +1,5 @@
-"""Tracebacks -> exceptions: chained, grouped, in notebooks, in rich boxes, with line prefixes;
-and the lines behind a message that are not part of it."""
+"""Tracebacks -> exceptions: chained, grouped, in notebooks, in rich boxes, with line prefixes; and
+the lines after a message that are not part of it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def is_epilogue(text: str) -> bool:
 
 
 def is_surrounding(text: str) -> bool:
-    """The same, for what machines write."""
+    """Whether a line is part of the surroundings, for text that machines write."""
     text = text[:_LONGEST].rstrip()
     known = _known()
     if text.startswith(known.starts) or text in known.whole:
@@ -61,8 +61,8 @@ def is_surrounding(text: str) -> bool:
 
 
 def is_notice(text: str) -> bool:
-    """Whether a text, beside the error that it is about, says nothing: it announces an exception,
-    or tells with which code a program ended."""
+    """Whether a text adds nothing to the error that it is about: it announces an exception, or
+    reports the exit code of a program."""
     first = text[:_LONGEST].partition("\n")[0].rstrip()
     known = _known()
     return (
@@ -125,7 +125,7 @@ class Raised:
 
     @property
     def file(self) -> str:
-        """The file of the innermost frame; "" where none is shown."""
+        """The file of the innermost frame; "" if none is shown."""
         return self.frames[-1].file if self.frames else ""
 
     @property
@@ -197,7 +197,7 @@ def _is_inside(text: str) -> bool:
 
 
 def _goes_on(reader: ChainReader) -> bool:
-    """Whether the traceback goes on behind an empty line."""
+    """Whether the traceback continues after an empty line."""
     following = reader.text(1)
     if not following or not following.strip():
         return False

@@ -11,7 +11,7 @@ MAX_PARTS = 100
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """The tables. Raises ValueError, and RecursionError where values are nested deep."""
+    """Parse the tables. Raises ValueError, and RecursionError if values are nested deep."""
     import tomllib
 
     for number, line in enumerate(text.split("\n"), 1):

@@ -109,7 +109,7 @@ class Issue(e.Diagnosis):
 
     @property
     def fixed(self) -> str:
-        """The first version that has it no more, of the last release line; "" where none has."""
+        """The first version without the fault in the last release line; "" if there is none."""
         last = max(self.versions, key=lambda event: _key(event.introduced), default=None)
         return last.fixed or "" if last else ""
 
@@ -257,7 +257,7 @@ def _installed(issue: Issue, *, affected: bool = False) -> c.Pattern:
 
 
 def _said(message: IssueMessage) -> c.Pattern:
-    """That such a message is there, whosever it is."""
+    """The condition that such a message is there, from any owner."""
     from ..row_match import template_pattern
 
     match = message.match
@@ -292,7 +292,7 @@ def _version_of(issue: Issue) -> str:
 
 
 def _other_version(issue: Issue) -> str:
-    """A version that is known not to have it; "" where none is."""
+    """A version known not to have the fault; "" if unknown."""
     if not issue.versions:
         return ""
     for event in reversed(issue.versions):

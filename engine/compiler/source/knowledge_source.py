@@ -39,7 +39,7 @@ _FILES: dict[str, type[Strict]] = FILES | {
 
 @dataclass(frozen=True)
 class Item:
-    """One entry, its form, and where it stands."""
+    """One entry, its form and its place."""
 
     form: str
     entry: Any

@@ -63,7 +63,7 @@ class Names(NamedTuple):
 
 
 def names_of(built: Built) -> Names:
-    """The names in use, also where there are problems."""
+    """The names in use, even if there are problems."""
     ids: dict[str, list[str]] = {form: [] for form in _FORMS}
     for item in built.source.items:
         ids[item.form].append(item.id)

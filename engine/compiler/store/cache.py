@@ -57,7 +57,7 @@ def read(folder: Path | str, digest: str, memory: DigestMemory) -> Stored | None
 
 def write(folder: Path | str, digest: str, body: bytes, below: str = "") -> None:
     """Keep a stored form; a cache that cannot be written is not an error. ``below`` is the digest
-    of the knowledge that this lies over, which stays."""
+    of the knowledge below it, which stays stored."""
     from contextlib import suppress
 
     with suppress(OSError):

@@ -48,9 +48,9 @@ class Compiled(NamedTuple):
 
     ``catalogue`` holds ``diagnoses``, ``entries`` and ``trees`` by id, the ``words`` of the
     lexicon, the ``beginnings`` of messages, and the known ``issues`` with their index; ``causes``
-    says for each diagnosis which others explain it; ``overlays`` says what each of them did;
-    ``validity`` bounds the days on which their silences are as they are; ``verified`` is the day on
-    which known issues were looked up last, "" where there are none.
+    maps each diagnosis to those that explain it; ``overlays`` holds the changes that each of them
+    made; ``validity`` bounds the days on which their silences are as they are; ``verified`` is the
+    day on which known issues were looked up last, "" if there are none.
     """
 
     vocabulary: Vocabulary

@@ -31,7 +31,7 @@ class DocumentCache:
         self._new = False
 
     def __call__(self, text: str, path: str) -> Document:
-        """The document of ``text``. Raises :class:`ModelMedicError` where it is not valid YAML."""
+        """The document of ``text``. Raises :class:`ModelMedicError` if it is not valid YAML."""
         if self._path is None:
             return load(text, path)
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest().encode()

@@ -33,7 +33,7 @@ class Layer:
 
     @property
     def files(self) -> Files:
-        """All of them."""
+        """The files of vocabulary and knowledge together."""
         return [*self.vocabulary, *self.knowledge]
 
     def digest(self) -> str:
@@ -50,7 +50,7 @@ class Layer:
 
 
 def overlay_layer(folder: Path | str, *, tests: bool = False) -> Layer:
-    """A folder of knowledge whose vocabulary, if it has one, lies in ``vocabulary/``."""
+    """A folder of knowledge whose vocabulary, if it has one, is in ``vocabulary/``."""
     files = files_in(folder, tests=tests)
     return Layer(
         [file for file in files if "/vocabulary/" in file[0]],
@@ -75,7 +75,7 @@ def read_folder(folder: Path | str, *, tests: bool = True) -> list[tuple[str, st
     """(name, text) of every YAML file below the folder, sorted by name; names start with the
     folder's own name. ``tests=False`` leaves test files out.
 
-    Raises :class:`ModelMedicError` (MM200) where something cannot be read.
+    Raises :class:`ModelMedicError` (MM200) if a file cannot be read.
     """
     return texts_of(_read_all(files_in(folder, tests=tests)))
 

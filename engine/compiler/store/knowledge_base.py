@@ -65,11 +65,11 @@ class KnowledgeBase(NamedTuple):
         applied: Applied = "valid",
         time_is_up: Callable[[], bool] | None = None,
     ) -> KnowledgeBase:
-        """The shipped knowledge with overlays, from ``cache`` (a folder) where it has them.
+        """The shipped knowledge with overlays, from ``cache`` (a folder) if it has them.
 
         An overlay folder may hold knowledge files and a ``vocabulary/`` folder; the last one lies
-        on top. Its changes end with their last day, judged by ``today`` (such as 2027-01-31; where
-        it is not given, they hold); ``applied="none"`` leaves all of them out. Raises
+        on top. Its changes end with their last day, judged by ``today`` (such as 2027-01-31; if it
+        is not given, they hold); ``applied="none"`` leaves all of them out. Raises
         :class:`ModelMedicError` (MM2xx) with all problems if the knowledge does not load, and
         (MM319) if ``time_is_up``, which is called now and then, returns true before it is compiled.
         """

@@ -44,7 +44,7 @@ class Mark(NamedTuple):
 
 
 class Change(NamedTuple):
-    """From which step on what is another."""
+    """A change during a run: the step from which ``what`` is different."""
 
     step: int
     what: str
@@ -151,7 +151,7 @@ def _points(text: str) -> tuple[Point, ...]:
 
 
 def _few(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Not more than can be told apart; probes give fewer."""
+    """Not more points than can be distinguished; probes give fewer."""
     return tuple(points[:: -(-len(points) // MAX_POINTS) or 1])
 
 
@@ -209,7 +209,7 @@ def _place(
 
 
 def _limit(fact: Fact, test: _Test) -> float | None:
-    """The limit of a test as a value of the series, where it is one."""
+    """The limit of a test as a value of the series, None if it is not one."""
     if test.attribute in (*_AT_ONCE, *_LASTING[:1], "step0"):
         return test.bound if fact.kind == "metric_series" else None
     if test.attribute in ("drop", "rise"):

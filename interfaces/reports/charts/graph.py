@@ -60,8 +60,7 @@ def _arrow(arrow: Arrow, route: Route, step: int) -> Iterator[str]:
 
 
 def _label(arrow: Arrow, route: Route, step: int, crowded: bool) -> str:
-    """The label of an arrow, where it comes to its next column; or, where many come there, where it
-    leaves its own."""
+    """The label of an arrow, placed at its next column; if many arrows arrive there, at its own."""
     if not arrow.label:
         return ""
     (column, y), (following, height) = route[0], route[1]

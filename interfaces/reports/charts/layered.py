@@ -94,8 +94,8 @@ Edge = tuple[str, str]
 
 
 def _columns(graph: Graph) -> tuple[list[Edge], dict[str, int]]:
-    """The arrows, reversed where they would close a cycle, and the column of each box: the length
-    of the longest path to it, then as near as possible to its targets."""
+    """The arrows, reversed if they would close a cycle, and the column of each box: the length of
+    the longest path to it, then as near as possible to its targets."""
     finished, back = _depth_first(graph)
     edges = [(t, s) if (s, t) in back else (s, t) for s, t, *_ in graph.arrows]
     targets: dict[str, list[str]] = {name: [] for name in finished}

@@ -173,7 +173,7 @@ def _marks(scale: _Scale, points: Sequence[_Point]) -> Iterator[str]:
 
 
 def _labels(scale: _Scale, points: Sequence[_Point], limit: float) -> Iterator[str]:
-    """Names of the failing components: the first, and then the largest, where there is room."""
+    """Names of the failing components: the first, and then the largest, if there is room."""
     failing = [(place, p) for place, p in enumerate(points) if p.fails]
     order = failing[:1] + sorted(failing[1:], key=lambda item: -(item[1].ratio or math.inf))
     room = MAX_LABELS if len(failing) <= MAX_LABELS else _FEW_LABELS

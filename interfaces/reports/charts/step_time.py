@@ -79,8 +79,8 @@ def steps_of(facts: Iterable[Fact]) -> list[Step]:
 
 
 def _parts(fact: Fact, total: float) -> tuple[float, ...]:
-    """The four parts. Data and sampling may lie inside what was measured as something else, so
-    that nothing may exceed what is left."""
+    """The four parts. Data and sampling may be inside other measured times, so no part may exceed
+    the rest."""
     left = total
     shown = []
     gap = number(fact, "gap_s") or 0.0

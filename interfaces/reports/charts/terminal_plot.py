@@ -40,7 +40,7 @@ def _title(course: Course) -> str:
 
 
 def _cells(course: Course, low: float, high: float) -> list[str]:
-    """The rows of the plot: the course in dots, behind it the limit."""
+    """The rows of the plot: the course in dots, the limit behind it."""
     cells = [[_BLANK] * _COLUMNS for _ in range(_ROWS)]
     for x, least, most in _strokes(course.points, low, high):
         for y in range(least, most + 1):

@@ -31,7 +31,7 @@ class _Pair(NamedTuple):
 
     @property
     def equal(self) -> int | None:
-        """Tokens at the start that are equal, where that is known."""
+        """The number of equal tokens at the start; None if unknown."""
         return min(self.sizes) if self.match and self.first is None else self.first
 
 

@@ -20,7 +20,7 @@ _LEVELS = {"info": "notice", "warning": "warning", "error": "error", "blocker": 
 
 
 def render(document: Redacted[Document]) -> str:
-    """A line for each problem; one notice where there is none."""
+    """Render a line for each problem; one notice if there is none."""
     report = document.value.report
     files = Files(report)
     wrong = [d for d in report.diagnoses if d.kind != "benign" and not d.accepted]

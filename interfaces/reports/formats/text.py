@@ -317,7 +317,8 @@ def _benign(view: ReportView, verbose: bool) -> Iterator[Line]:
 
 
 def _ruled_out(view: ReportView, facts: Mapping[str, str], *, whole: bool) -> Iterator[Line]:
-    """With whole derivations or, for a port, which has many, with the reasons in words."""
+    """The diagnoses that are ruled out: with whole derivations or, for a port, which has many, with
+    the reasons in words."""
     for item in view.report.ruled_out:
         yield Line(f"{item.title}  ({item.id})", 2, mark="- ")
         if whole:

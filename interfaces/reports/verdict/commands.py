@@ -80,8 +80,8 @@ def shell_command(command: str) -> Line:
 def action_lines(
     actions: Sequence[Any], mark: str = "Do: ", *, checked: bool = False, where: str | None = None
 ) -> Iterator[Line]:
-    """The first thing to do, its command, and how to see that it worked; what to put into the
-    command where it is known whether that was said before (``where``). An action in words only,
+    """The first thing to do, its command, and how to see that it worked; replacements in the
+    command, if it is known whether they were given before (``where``). An action in words only,
     such as the fix of a message, is followed by one that has a command."""
     if not actions:
         return
@@ -126,8 +126,8 @@ def _replaced(command: str, told: str) -> Iterator[Line]:
 
 
 def _continued(command: str, room: int) -> list[str]:
-    """A command in lines that a shell takes as one, broken before options and operators where that
-    is enough."""
+    """A command in lines that a shell takes as one, broken before options and operators if that is
+    enough."""
     command, comment, said = command.partition("  # ")
     if comment:
         return [f"# {said}", *_continued(command, room)]

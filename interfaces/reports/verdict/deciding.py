@@ -1,5 +1,5 @@
-"""A symptom whose cause is open: what is suspected, and the one step that tells, with what each of
-its outcomes means."""
+"""A symptom whose cause is open: the suspects, and the one step that decides, with the meaning of
+each of its outcomes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _second(otherwise: str, own: Sequence[Mapping[str, Any]]) -> list[Line]:
 
 
 def _second_command(own: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
-    """The command of what is to be done then, where it is short."""
+    """The command of the second action, if it is short."""
     if not (_sentence(own) and _is_short(own[0])):
         return
     command = str(own[0]["command"])
@@ -96,7 +96,7 @@ def _first_of(suspect: Diagnosis, view: ReportView) -> Sequence[Mapping[str, Any
 
 
 def complaint_check(d: Diagnosis) -> str:
-    """How to see that a symptom is gone, where that makes sense without its own command."""
+    """The way to see that a symptom is gone, if it makes sense without its own command."""
     check = str(d.actions[0].get("verify", "")) if d.actions else ""
     return "" if _OF_COMMAND.match(check) else check
 
@@ -124,7 +124,8 @@ def decider(view: ReportView, suspects: Sequence[Diagnosis]) -> NextStep | None:
 
 
 def _told(suspects: Sequence[Diagnosis], view: ReportView, told: Sequence[str]) -> str:
-    """The titles; of one, where there is room, also why, if that was not ``told``."""
+    """The titles of the suspects; for a single one also the reason, if there is room and it was not
+    ``told``."""
     shown = [one_line(d.title) for d in suspects[:MAX_SUSPECTS]]
     why, _ = parted(reasons(suspects[0], view)[:1])
     if len(suspects) == len(view.causes) == 1 and why and why[0] not in told:
@@ -191,5 +192,5 @@ def _otherwise(actions: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _begun_small(text: str) -> str:
-    """A sentence that goes on another one."""
+    """A sentence in lower case, to continue another one."""
     return text[:1].lower() + text[1:] if re.match(r"[A-Z][a-z]*\b(?!-)", text) else text

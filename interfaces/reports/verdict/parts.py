@@ -38,7 +38,7 @@ def parted(found: Sequence[Reason]) -> tuple[list[str], Repair | None]:
 
 
 def fitted(lines: list[Line], most: int) -> list[Line]:
-    """The lines of a screen; where there are too many, without those that are missed least."""
+    """The lines of a screen; if there are too many, without the least important ones."""
     left = list(lines)
     heights = [len(wrapped(line, WIDTH)) for line in lines]
     for mark in SPARED:

@@ -60,7 +60,7 @@ def _corrected(repair: Repair, own: Mapping[str, Any], where: str) -> dict[str, 
 
 
 def _aside(words: str) -> str:
-    """Words on code, behind a sentence."""
+    """A note on code, after a sentence."""
     if not words:
         return ""
     return f", {words}" if _GOES_ON.match(words) else f" ({words})"

@@ -231,7 +231,7 @@ def _new_effects(found: Sequence[str], said: set[str]) -> list[str]:
 
 
 def _accounts(d: Diagnosis, view: ReportView, explained: Sequence[str]) -> str:
-    """A warning, such as a gap in the tests, proves no error; it may be behind one."""
+    """A warning, such as a gap in the tests, proves no error, but may be its cause."""
     worst = max(
         (SEVERITIES.index(e.severity) for e in view.report.diagnoses if e.id in d.explains),
         default=0,
@@ -246,8 +246,8 @@ def _undecided(view: ReportView) -> bool:
 
 
 def proposed_commands(report: Report) -> Iterator[tuple[str, str]]:
-    """The first commands of the verdict, each with what it is for; where it has no more than
-    symptoms, those of the plan too."""
+    """The first commands of the verdict, each with what it is for; if it has no more than symptoms,
+    those of the plan too."""
     view = view_of(report)
     for d in view.causes[:MAX_CAUSES]:
         for action in d.actions[:1]:

@@ -24,7 +24,7 @@ class _Group(NamedTuple):
 
 def statements(row: str) -> list[str]:
     """A row of Python; one that is too long by its statements, and those inside their outermost
-    parentheses. Where that would say something else the row stays."""
+    parentheses. If that would change the meaning, the row is kept."""
     if len(row) <= ROOM:
         return [row]
     code, comment, said = row.partition("  # ")

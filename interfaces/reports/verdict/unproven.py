@@ -1,4 +1,5 @@
-"""The verdict where no cause is proven: what is likely, what is in order, and what would tell."""
+"""The verdict if no cause is proven: likely causes, parts in order, and the steps that would
+decide."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ STILL_WRONG = (
 
 
 def without_cause(view: ReportView) -> Iterator[Line]:
-    """Nothing is proven: what is likely, and what would tell."""
+    """The verdict if nothing is proven: likely causes, and the steps that would decide."""
     said: set[str] = set()
     for lead in view.leads[:MAX_CAUSES]:
         yield Line(lead.title, 2, "warning", mark=f"[{lead.severity}, possible] ")

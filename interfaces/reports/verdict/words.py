@@ -107,8 +107,8 @@ def _is_answer(message: str) -> bool:
 
 
 def detailed(d: Diagnosis, found: Sequence[Reason]) -> list[Reason]:
-    """The reasons, behind the title of the row that alone concludes a finding: above them stands
-    that of the finding. It is left out where it says no more."""
+    """The reasons, after the title of the row if it alone concludes a finding: the lines above show
+    the title of the finding. The row's title is left out if it adds nothing."""
     first = found[0] if found else Reason("")
     if len(_stems(d.detail) - _stems(f"{d.title} {first.whole}")) < MIN_NEWS:
         return list(found)
@@ -256,7 +256,7 @@ def effects(d: Diagnosis, view: ReportView) -> list[str]:
 
 
 def _quoted(title: str, complaint: Fact) -> str:
-    """A complaint as it was said, where that is short."""
+    """The verbatim complaint, if it is short."""
     said = one_line(" ".join(str(complaint.get("text") or "").split()))
     return f'"{said}"' if said and len(said) <= QUOTE else title
 
