@@ -25,7 +25,7 @@ def record(path: str | os.PathLike[str], *, token_ids: bool = False) -> Monitor:
 
     The file is replaced; only this user can read it. ``stop()`` of the result, leaving it as a
     context manager, or the end of the process ends the recording. ``token_ids`` notes the first ids
-    of some prompts, too. Raises OSError where the file cannot be written.
+    of some prompts, too. Raises OSError if the file cannot be written.
     """
     from .watch.recording import start
 

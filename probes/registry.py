@@ -1,9 +1,9 @@
 """The probes by name. Each is a folder of its own that holds
 
 - ``probe.yaml``: its declaration, part of the vocabulary (``facts/declarations.py``),
-- ``probe.py``: ``gather_NAME``, and ``gather_found`` where found artefacts are read otherwise,
-- ``recognition.py``: ``looks_like_NAME``, where it declares artefacts; ``named_NAME``, where it
-  also reads files that do not look so but were named; ``families``, where files are read together
+- ``probe.py``: ``gather_NAME``, and ``gather_found`` if found artefacts are read otherwise,
+- ``recognition.py``: ``looks_like_NAME``, if it declares artefacts; ``named_NAME``, if it
+  also reads files that do not look so but were named; ``families``, if files are read together
   (a rotated log): it gives a function from a file to all of them.
 
 They are found there: nothing is registered, and nothing imported until it is asked for.

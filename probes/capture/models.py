@@ -18,7 +18,7 @@ def load_reference(model: str, *, dtype: str = "float32", seed: int = 0) -> Any:
     random ones of ``seed``. Attention is computed step by step (``eager``), as its weights are then
     captured too.
 
-    Raises ``ModelMedicError``: MM530 where it cannot be built, MM531 without torch or transformers.
+    Raises ``ModelMedicError``: MM530 if it cannot be built, MM531 without torch or transformers.
     """
     torch, transformers = _packages()
     kind = getattr(torch, dtype)

@@ -59,7 +59,7 @@ class _Found(NamedTuple):
 def gather_checkpoint(
     path: Path | str, vocabulary: Vocabulary, *, progress: Progress = UNWATCHED
 ) -> Outcome:
-    """The ``checkpoint`` facts of a file: path, type, and what it is used for where the same line,
+    """The ``checkpoint`` facts of a file: path, type, and what it is used for if the same line,
     or the one before it, names the call.
 
     Paths with placeholders (``{run_id}``, ``<name>``) are passed over: what they become is not
@@ -143,7 +143,7 @@ def _is_listing(head: bytes) -> bool:
 
 def _add_listing(collector: Collector, path: Path) -> int:
     """Add the checkpoints; returns how many there are. One is ``expired`` if it was when the output
-    was written. Raises MM440 where the file cannot be read."""
+    was written. Raises MM440 if the file cannot be read."""
     text, cut = read_text(path, MAX_PRINTED_BYTES)
     data = None if cut else parse_json(text)
     if not isinstance(data, dict):

@@ -38,7 +38,7 @@ INSTANCES = {
 
 def instance_of(text: str, logical: int | None = None) -> tuple[str, Instance] | None:
     """The instance type that a text names. ``logical`` is the number of physical cores that form a
-    logical one where that is set (Trn2: 1 or 2)."""
+    logical one if that is set (Trn2: 1 or 2)."""
     found = _NAME.search(text.lower())
     known = INSTANCES.get(found[0]) if found else None
     if found is None or known is None:

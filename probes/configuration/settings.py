@@ -50,7 +50,7 @@ class Configuration:
 
 
 def whole(value: object, default: int | None = None) -> int | None:
-    """``value`` where it is a sensible whole number above 0."""
+    """``value`` if it is a sensible whole number above 0."""
     return value if type(value) is int and 0 < value < _LARGEST else default
 
 
@@ -69,7 +69,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def configuration_of(found: Mapping[str, Any], model: Mapping[str, Any] | None) -> Configuration:
-    """The configuration of a file, and of the model's own where that is given."""
+    """The configuration of a file, and of the model's own if that is given."""
     inner = found.get("neuron_config")
     settings = inner if isinstance(inner, dict) else found
     sizes: dict[str, int] = {}

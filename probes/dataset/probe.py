@@ -26,7 +26,7 @@ MAX_ROWS = 500_000
 # With fewer questions their openings are not evidence.
 MIN_QUESTIONS = 20
 MAX_FORMS = 100_000
-# Everything that is looked for, in the words of the vocabulary; reported also where it is absent.
+# Everything that is looked for, in the words of the vocabulary; reported also if it is absent.
 CHECKED = (
     "not-json", "not-an-object", "messages-missing", "bad-message", "mixed-content-types",
     "no-assistant-turn", "last-turn-not-assistant", "unknown-role", "empty-content",
@@ -40,7 +40,7 @@ def gather_dataset(
     path: Path | str, vocabulary: Vocabulary, *, progress: Progress = UNWATCHED
 ) -> Outcome:
     """The facts of a JSONL file: for each problem that is looked for a ``dataset_problem``, with
-    count, share of the rows, first line and what was found there, or ``present`` false where no
+    count, share of the rows, first line and what was found there, or ``present`` false if no
     row has it; ``dataset_profile``, ``think_blocks`` and ``tool_format`` of the training data.
 
     Details tell roles, keys and places, never what is said. Problems: MM440 the file cannot be
@@ -259,7 +259,7 @@ def _add_problems(collector: Collector, path: Path, reading: _Reading, *, named:
 
 
 def _whole_file(path: Path) -> str:
-    """A hint where the file seems to be one JSON value over several lines."""
+    """A hint if the file seems to be one JSON value over several lines."""
     first = next(iter(read_lines(path, 65_536)), None)
     opens = first is not None and first.raw.strip() in (b"[", b"{")
     return "; the file seems to be one JSON value, not one object a line" if opens else ""

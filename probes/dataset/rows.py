@@ -49,7 +49,7 @@ class RowFigures(NamedTuple):
 
 
 def check_row(value: Any) -> tuple[list[Finding], RowFigures | None]:
-    """The problems of a row, each at most once, and its figures where its messages can be read."""
+    """The problems of a row, each at most once, and its figures if its messages can be read."""
     if not isinstance(value, dict):
         return [Finding("not-an-object", f"the row is {_kind(value)}")], None
     messages = value.get("messages")
@@ -72,7 +72,7 @@ def check_row(value: Any) -> tuple[list[Finding], RowFigures | None]:
 
 
 def _figures_of(messages: list[Any]) -> RowFigures | None:
-    """The figures of a row of another form, where its turns can be read."""
+    """The figures of a row of another form, if its turns can be read."""
     usable = [each for each in messages if isinstance(each, dict)]
     return _figures(usable) if len(usable) == len(messages) else None
 

@@ -49,7 +49,7 @@ def table_files(folder: Path) -> list[Path]:
 
 
 def rows_of(path: Path) -> Iterator[Any]:
-    """The rows of a table as plain values. Raises MM440 where it cannot be read, and
+    """The rows of a table as plain values. Raises MM440 if it cannot be read, and
     ``ImportError`` without pyarrow."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -34,7 +34,7 @@ class Listing:
 
 
 def read_listing(path: Path) -> Listing:
-    """Read a file. Raises :class:`ModelMedicError` (MM430) where it cannot be read at all."""
+    """Read a file. Raises :class:`ModelMedicError` (MM430) if it cannot be read at all."""
     where = Location(str(path))
     try:
         raw = read_regular(path, MAX_BYTES)

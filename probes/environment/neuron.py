@@ -40,7 +40,7 @@ def add_machine(
     collector: Collector, packages: Mapping[str, str], *, root: Path, ask_tool: bool
 ) -> None:
     """Add ``neuron_machine`` and ``system_package`` facts of the machine whose files are below
-    ``root``. ``ask_tool`` runs neuron-ls, for cores and memory (MM426 where that fails)."""
+    ``root``. ``ask_tool`` runs neuron-ls, for cores and memory (MM426 if that fails)."""
     devices = _devices(root)
     told = _ask_tool(collector) if ask_tool else {}
     # Without a device file there is no core; how many a device has only the tool knows.

@@ -30,7 +30,7 @@ _YAML_HEADS = ("name:", "channels:", "dependencies:", "prefix:", "variables:")
 
 
 class Entry(NamedTuple):
-    """A package; ``version`` is "" where the line pins none, ``bad`` is a line that is not an
+    """A package; ``version`` is "" if the line pins none, ``bad`` is a line that is not an
     entry."""
 
     name: str

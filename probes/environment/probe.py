@@ -84,7 +84,7 @@ def gather_environment(
     false; a file shows that only if it lists everything installed. ``environ`` holds the variables;
     by default those of this process, and none for a file, which may come from another machine.
 
-    Where there is anything of Neuron (or ``neuron`` says that there should be), ``neuron_machine``
+    If there is anything of Neuron (or ``neuron`` says that there should be), ``neuron_machine``
     and ``system_package`` facts follow, read from the files below ``root``; ``neuron_ls`` also runs
     that tool. ``folder`` (of an experiment) and ``model`` (its weights) give the ``disk_space``.
 

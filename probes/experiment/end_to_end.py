@@ -136,7 +136,7 @@ def _verdict(
 
 
 def _given(folder: Folder, name: str, alone: bool, computed: bool | None) -> bool | None:
-    """The verdict of an optional script where there is nothing better."""
+    """The verdict of an optional script if there is nothing better."""
     value = (folder.json(name) or {}).get("passed") if alone or computed is None else None
     return value if isinstance(value, bool) else computed
 

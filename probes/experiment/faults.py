@@ -28,7 +28,7 @@ class Suspect(NamedTuple):
 
 
 def shape_of(component: Component, rows: Sequence[Component], limit: float) -> str:
-    """``step``, ``spike``, or ``unknown`` where no tested composite contains the component."""
+    """``step``, ``spike``, or ``unknown`` if no tested composite contains the component."""
     if component.status == "error":
         return "unknown"
     around = [row for row in rows if contains(row, component) and row.status != "error"]

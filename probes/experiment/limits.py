@@ -1,7 +1,7 @@
 """The limits that the scripts of the workflow apply, for verdicts that their files do not store.
 
 They only decide whether a stage passed; the knowledge interprets the figures.
-``calibrated_thresholds.json`` replaces them where it is there.
+``calibrated_thresholds.json`` replaces them if it is there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The state of each stage, and the files that the workflow expects.
 
-File times are used only where they are meaningful: a copy or a checkout writes all files within
+File times are used only if they are meaningful: a copy or a checkout writes all files within
 moments, which no run of the stages does.
 """
 
@@ -84,7 +84,7 @@ def component_state(folder: Folder, rows: list[components.Component]) -> State:
 
 
 def fault_state(folder: Folder) -> State:
-    """Stage 3: failed where the script found faults (its exit status is 1 then)."""
+    """Stage 3: failed if the script found faults (its exit status is 1 then)."""
     found = folder.json(faults.NAME)
     if found is None:
         return _without(folder, 3, faults.NAME)
@@ -99,7 +99,7 @@ def fault_state(folder: Folder) -> State:
 
 
 def patch_state(folder: Folder, stage2: State) -> State | None:
-    """Stage 4: done with patch files, missing where components fail; else it is void."""
+    """Stage 4: done with patch files, missing if components fail; else it is void."""
     files = tuple(patches.patch_files(folder))
     if folder.is_closed("patches"):
         return None

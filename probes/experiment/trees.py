@@ -15,7 +15,7 @@ _DIGITS = re.compile(r"(?<![^.])\d+(?![^.])")
 
 
 class Tree(NamedTuple):
-    """Paths without the root's ``model.`` -> class ("" where the form does not tell it).
+    """Paths without the root's ``model.`` -> class ("" if the form does not tell it).
     ``raw`` maps the paths as written to the stripped ones."""
 
     name: str

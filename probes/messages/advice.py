@@ -38,7 +38,7 @@ _ELSEWHERE = re.compile(
 
 
 def advice_of(text: str) -> str:
-    """The sentences of a message that tell its reader what to do; "" where there is none."""
+    """The sentences of a message that tell its reader what to do; "" if there is none."""
     found: list[str] = []
     for number, sentence in enumerate(_ENDS.split(text[:_LONGEST])):
         said = sentence.strip(" \t'\"").removeprefix("- ")

@@ -147,7 +147,7 @@ def _spread(lines: Sequence[Line]) -> Iterator[Line]:
 
 
 def _out_of_records(lines: Sequence[Line]) -> Sequence[Line]:
-    """The texts of JSON records, where a traceback has one of them for each of its lines."""
+    """The texts of JSON records, if a traceback has one of them for each of its lines."""
     if not any(line.text[:1] == "{" and _WHOLE.search(line.text) for line in lines):
         return lines
     found: list[Line] = []

@@ -38,7 +38,7 @@ class Checks:
         self, collector: Collector, message: Message, owner: Attribution | None,
         site: KnownSite | None, place: Callable[[int], str],
     ) -> None:  # fmt: skip
-        """Add the ``failed_check`` of a message that an exception tells, where its traceback shows
+        """Add the ``failed_check`` of a message that an exception tells, if its traceback shows
         the assertion, or the public sources have the test before it."""
         here = self._standing
         if here and (here.cut or here.line != message.line):
@@ -78,7 +78,7 @@ def _of_rest(found: FailedCheck, made: str) -> FailedCheck:
 
 
 def _is_passed_on(site: KnownSite) -> bool:
-    """Whether the test is that of a helper, which raises where what it was given does not hold."""
+    """Whether the test is that of a helper, which raises if what it was given does not hold."""
     function = site.place.partition(" ")[0]
     return bool(_PASSED_ON.search(function) and _GIVEN.match(site.guard))
 

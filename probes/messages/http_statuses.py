@@ -37,7 +37,7 @@ _MAX_BODY = 500
 
 
 class Response(NamedTuple):
-    """One HTTP answer; ``operation`` and ``body`` are "" where the text does not say."""
+    """One HTTP answer; ``operation`` and ``body`` are "" if the text does not say."""
 
     status: int
     operation: str = ""

@@ -42,7 +42,7 @@ _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 class Attribution(NamedTuple):
-    """An owner; ``sure`` where the class or the raising frame tells, not only a trace of it."""
+    """An owner; ``sure`` if the class or the raising frame tells, not only a trace of it."""
 
     owner: str
     sure: bool

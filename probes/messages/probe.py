@@ -119,7 +119,7 @@ def add_messages(
     about: Collection[str] = (), standing: FailingLine | None = None,
 ) -> None:  # fmt: skip
     """Add the facts of ``messages``, in any order. ``place`` says where a line number stands;
-    ``source`` is named where messages are left out (MM412); the text is ``about`` the software of
+    ``source`` is named if messages are left out (MM412); the text is ``about`` the software of
     these owners; ``standing`` is where its last traceback stands still."""
     origins = origins_of(collector.vocabulary.owners)
     happenings = Happenings(origins, messages, about)
@@ -215,7 +215,7 @@ def _add_responses(
 
 
 _Answer = tuple[int, str, str]
-"""Status, operation and owner; "" where the text does not say."""
+"""Status, operation and owner; "" if the text does not say."""
 
 
 def _has(named: set[tuple[int, str]], status: int) -> bool:

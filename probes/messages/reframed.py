@@ -87,7 +87,7 @@ def _end_of_code(
     lines: Sequence[Line], start: int, is_boundary: Boundary, *, lost: bool
 ) -> int:  # fmt: skip
     """The index behind the source lines that are shown below a frame. Lines at the left border
-    are of it only if a frame or an exception follows; where the indentation is ``lost``, the first
+    are of it only if a frame or an exception follows; if the indentation is ``lost``, the first
     is in any case."""
     sure = start
     for at in range(start, min(len(lines), start + _MOST_CODE)):

@@ -33,7 +33,7 @@ __all__ = ["Message", "begins_message", "scan", "scan_first", "scan_until", "tid
 
 # A text without any known form is taken as one message up to this size, else line by line.
 MAX_WHOLE_LINES = 40
-# A text this short was pasted on purpose, even where none of its lines looks like an error.
+# A text this short was pasted on purpose, even if none of its lines looks like an error.
 MAX_SHORT_LINES = 4
 MAX_WHOLE = 65_536
 MAX_CONTINUATION = 400
@@ -64,7 +64,7 @@ def scan(lines: Sequence[Line]) -> list[Message]:
 def tidied(lines: Sequence[Line]) -> list[Line]:
     """Restore the lines as a program printed them, as far as possible."""
     bare = uncarried(lines)
-    # "E" alone may be what pytest puts before a line; where nothing is behind it, it is the text.
+    # "E" alone may be what pytest puts before a line; if nothing is behind it, it is the text.
     bare = bare if any(line.text.strip() for line in bare) else list(lines)
     return reframed(rejoined(bare, begins_message), begins_message)
 

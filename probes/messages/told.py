@@ -62,7 +62,7 @@ def with_told(message: Message) -> Iterator[Message]:
 
 
 def typed(messages: Sequence[Message]) -> list[Message]:
-    """The messages; where a program prints the class of an error on a line of its own below the
+    """The messages; if a program prints the class of an error on a line of its own below the
     text of it, as one message."""
     found: list[Message] = []
     for message in messages:

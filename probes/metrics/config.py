@@ -50,8 +50,8 @@ class RunConfig(NamedTuple):
 
 
 def add_config(collector: Collector, path: Path) -> RunConfig:
-    """Add ``hyperparameter``, ``renderer``, ``workload`` and the tracker; MM440 where the file
-    cannot be read, MM452 where it is not a JSON object."""
+    """Add ``hyperparameter``, ``renderer``, ``workload`` and the tracker; MM440 if the file
+    cannot be read, MM452 if it is not a JSON object."""
     try:
         text, cut = read_text(path, MAX_BYTES)
         data = parse_json(text)

@@ -28,7 +28,7 @@ _PAIR = re.compile(
 )
 # Names of figures printed next to the step; only unmistakable names count.
 _METRIC = re.compile(r"(?:\A|[/_.])(?:loss|nll|reward|kl|entropy|perplexity|grad_norm)(?:\Z|[/_.])")
-# The data that a figure is of, where its name does not say: the last such word before it.
+# The data that a figure is of, if its name does not say: the last such word before it.
 _DATA = re.compile(
     r"(?i)\b(?:(train(?:ing)?)|eval(?:uation)?|val(?:id(?:ation)?)?|test|dev|held[- ]?out)\b"
 )
@@ -81,7 +81,7 @@ class PrintedMetrics:
             self._add(number, row)
 
     def rows(self) -> list[Row]:
-        """After the last line; none where the log has too much that looks like them."""
+        """After the last line; none if the log has too much that looks like them."""
         self._end_table()
         rows = self._rows if self._looked_at <= _MAX_LINES else []
         # Rows with a step and rows without are of different tables.

@@ -32,7 +32,7 @@ def gather_metrics(
 
     Gives ``step_timing``, ``timing_summary``, ``training_metric``; of a folder also
     ``hyperparameter``, ``renderer``, ``workload`` (config.json), ``checkpoint``, ``run_record`` and
-    the ``code_pattern`` cookbook-train-loop, this one only where the loop is known to overlap its
+    the ``code_pattern`` cookbook-train-loop, this one only if the loop is known to overlap its
     steps or its settings say. The meaning of the cookbook's keys is described in
     :mod:`.steps`, the course of a metric in :func:`.series_statistics.trend`.
 

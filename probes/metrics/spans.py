@@ -34,7 +34,7 @@ class Spans:
 
 
 def read_spans(path: Path, progress: Progress = UNWATCHED) -> Spans:
-    """The spans of timing_spans.jsonl. Raises MM440 where the file cannot be read."""
+    """The spans of timing_spans.jsonl. Raises MM440 if the file cannot be read."""
     ending = Ending(ends_early=True)
     bad = LineProblems(path, "its spans are left out")
     steps: dict[int, list[Span]] = {}

@@ -37,7 +37,7 @@ _RL_PARTS = ("sampling", "do_train_step_and_get_sampling_client",
 _OLD_RL = {"total", "train", "assemble_training_data", "compute_kl_sample_train"}
 _DATA = ("get_batch", "assemble_training_data")
 _SAMPLING = ("sampling", "sampling_time")
-# A batch was submitted in between where at least so much of its submission fits.
+# A batch was submitted in between if at least so much of its submission fits.
 _FITS = 0.5
 # Share of the steps that must agree before the loop counts as overlapping or sequential.
 _AGREE = 0.9
@@ -70,7 +70,7 @@ class Timing:
 
 
 def read_timing(table: Table, spans: Spans | None, submit_ahead: float | None) -> Timing:
-    """The steps of a run from its metrics, with the spans of the same run where there are any;
+    """The steps of a run from its metrics, with the spans of the same run if there are any;
     ``submit_ahead`` as its settings say, which they do from 0.4 on."""
     layout = _layout(table.rows)
     found = (_step(row, layout, spans.steps.get(row.step) if spans else None)

@@ -56,7 +56,7 @@ def columns_of(names: Sequence[str], file: str) -> list[str]:
 
 def records(path: Path) -> Iterator[tuple[int, Any]]:
     """The values of a JSON array with their numbers, counted from 1; of a broken one those before
-    the break, and None. Raises MM440 where the file cannot be read."""
+    the break, and None. Raises MM440 if the file cannot be read."""
     text, _ = read_text(path, MAX_ARRAY)
     yield from enumerate(_values(text), 1)
 
@@ -125,7 +125,7 @@ class Table:
 
 
 def read_table(path: Path, progress: Progress = UNWATCHED) -> Table:
-    """The table of a JSONL or CSV file. Raises MM440 where the file cannot be read."""
+    """The table of a JSONL or CSV file. Raises MM440 if the file cannot be read."""
     ending = Ending(ends_early=True)
     bad = LineProblems(path, _LOST)
     head = next(iter(read_lines(path, MAX_BYTES)), None)
@@ -231,7 +231,7 @@ def _array_rows(
 
 
 def number_of(value: Any) -> float | None:
-    """A JSON value as a number; NaN and infinity also where they are written as text."""
+    """A JSON value as a number; NaN and infinity also if they are written as text."""
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):

@@ -47,7 +47,7 @@ _TOKENS = ("num_tokens", "tokens/trained", "env/all/total_ac_tokens")
 def add_timing(
     collector: Collector, table: Table, spans: Spans | None, config: RunConfig
 ) -> Timing:
-    """Add ``step_timing`` and ``timing_summary`` facts; MM450 where some are left out."""
+    """Add ``step_timing`` and ``timing_summary`` facts; MM450 if some are left out."""
     timing = read_timing(table, spans, config.submit_ahead)
     expectation = Expectation(timing.layout, config)
     expected = {id(row): expectation.of(row) for row in table.rows}
@@ -123,7 +123,7 @@ def _rest_variation(timing: Timing, expected: Mapping[int, Expected]) -> float |
 
 
 def _averaged(values: Sequence[float], period: int) -> list[float]:
-    """Means over whole periods; the values themselves where one is longer than they are."""
+    """Means over whole periods; the values themselves if one is longer than they are."""
     groups = [values[i : i + period] for i in range(0, len(values) - period + 1, period)]
     return [mean(group) for group in groups] or list(values)
 

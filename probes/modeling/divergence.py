@@ -17,7 +17,7 @@ _FACTORY_END = re.compile(r"_+(?:cls|class|type|impl|module|fn)$", re.ASCII)
 
 class Divergence(NamedTuple):
     """One component: both class names as the file names them, and where. ``category`` is that of
-    the workflow's report; ``conditional_call`` and ``kernel_call`` where functions differ, and not
+    the workflow's report; ``conditional_call`` and ``kernel_call`` if functions differ, and not
     classes."""
 
     component: str

@@ -1,6 +1,6 @@
 """Configuration values that the reference reads, and whether the port knows them.
 
-A value counts as missing only where the reference's config.json sets it to something that changes
+A value counts as missing only if the reference's config.json sets it to something that changes
 the computation, and nothing in the port names it, one of its other names, or a class that reads it.
 """
 

@@ -151,7 +151,7 @@ def _keys(collector: Collector, path: Path) -> list[str] | None:
 
 
 def _settings_beside(reference: Code) -> dict[str, Any] | None:
-    """The configuration in the folder of the reference, where it is one of a model."""
+    """The configuration in the folder of the reference, if it is one of a model."""
     try:
         value = _config(Path(reference.name).parent / "config.json")
     except ModelMedicError:  # most references come without one

@@ -60,7 +60,7 @@ def looks_like_pyinstrument(head: bytes) -> bool:
 
 
 def add_profile(collector: Collector, path: Path, text: str) -> None:
-    """Add ``profile`` and ``profile_hotspot`` facts; MM447 where the profile is not usable."""
+    """Add ``profile`` and ``profile_hotspot`` facts; MM447 if the profile is not usable."""
     try:
         root, duration = _read_json(text) if text.lstrip()[:1] == "{" else _read_text(text)
     except ModelMedicError as error:

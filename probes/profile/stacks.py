@@ -131,7 +131,7 @@ def _closed(stack: _Open, first_process: str, name: str) -> Stack:
 
 
 def add_states(collector: Collector, stacks: Sequence[Stack]) -> None:
-    """Add a ``thread_state`` for each thread and each place it was seen at; ``repeated`` where
+    """Add a ``thread_state`` for each thread and each place it was seen at; ``repeated`` if
     there is more than one dump. The main thread and the SDK's come first."""
     by_thread: dict[tuple[str, tuple[str, str]], list[Stack]] = {}
     for stack in stacks:

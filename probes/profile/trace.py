@@ -27,7 +27,7 @@ MAX_BARS = 500_000
 _FRAMES = re.compile(r"(do_(a?sync)_training\w*|main|\w+_loop)\Z")
 _LOOP = re.compile(r"(train_step|sampling|submit_batch|finish_batch|get_batch|do_train_step\w*|"
                    r"forward_backward\w*|optim_step\w*)\Z")  # fmt: skip
-# A bar stands alone where the gaps before and after it are at least this part of its own length.
+# A bar stands alone if the gaps before and after it are at least this part of its own length.
 _GAP_PART = 0.05
 _US = 1e-6
 _LOST = "its bar is left out"
@@ -56,7 +56,7 @@ def looks_like_trace(head: bytes) -> bool:
 
 
 def add_timeline(collector: Collector, path: Path, progress: Progress = UNWATCHED) -> None:
-    """Add the ``timeline`` fact; MM441, MM442 for what is not used, MM448 where no bar is whole."""
+    """Add the ``timeline`` fact; MM441, MM442 for what is not used, MM448 if no bar is whole."""
     tracks: dict[str, _Track] = {}
     bars = 0
     last = -math.inf
@@ -112,7 +112,7 @@ def _whole(path: Path) -> list[Any] | None:
 
 
 def _take(tracks: dict[str, _Track], event: dict[str, Any]) -> str | None:
-    """Take an event in: None if it ends a bar, '' where it does not, else what is wrong."""
+    """Take an event in: None if it ends a bar, '' if it does not, else what is wrong."""
     phase, name = event.get("ph"), event.get("name")
     if phase not in ("B", "E", "X"):
         return ""

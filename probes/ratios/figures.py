@@ -15,8 +15,8 @@ BINS = 100
 
 def r_ratio(fp32: Any, bf16: Any, target: Any) -> float:
     """||target - fp32|| / (||bf16 - fp32|| + 1e-12), over all numbers of three arrays of a shape.
-    About 1 where the port adds nothing to the rounding of the low precision. Not a number where
-    one of them has such; raises ``ValueError`` where the shapes differ."""
+    About 1 if the port adds nothing to the rounding of the low precision. Not a number if
+    one of them has such; raises ``ValueError`` if the shapes differ."""
     first, second, third = (np.asarray(each, dtype=np.float64) for each in (fp32, bf16, target))
     if not first.shape == second.shape == third.shape:
         raise ValueError(f"the shapes differ: {first.shape}, {second.shape}, {third.shape}")

@@ -55,7 +55,7 @@ def write_stages(found: Mapping[str, Any], results: Path) -> list[Path]:
 
 
 def stage2(facts: Sequence[Fact]) -> dict[str, Any]:
-    """Each module for itself: R of the module recomputed from its own input where that is known,
+    """Each module for itself: R of the module recomputed from its own input if that is known,
     else R in the forward pass."""
     alone = {
         str(f.get("component")): f.get("r_ratio") for f in facts if f.kind == "replayed_module"
@@ -81,7 +81,7 @@ def stage2(facts: Sequence[Fact]) -> dict[str, Any]:
 
 
 def stage3(second: Mapping[str, Any]) -> dict[str, Any]:
-    """The faults of Stage 2 as the published script has them: a step where the next two entries
+    """The faults of Stage 2 as the published script has them: a step if the next two entries
     fail too, else a spike; the primary fault is the largest step."""
     rows = second["results"]
     faults = []

@@ -183,7 +183,7 @@ def _parts(conversation: Conversation) -> Iterator[tuple[Conversation, bool]]:
 def _compare(
     collector: Collector, sides: Sides, setting: _Setting, conversation: Conversation
 ) -> str:
-    """Compare a conversation; the error where a side cannot render any part of it."""
+    """Compare a conversation; the error if a side cannot render any part of it."""
     if conversation.has_images:
         text = f"{conversation.name}: conversations with images are not compared"
         collector.problem("MM445", text, Location(conversation.place),

@@ -17,7 +17,7 @@ Keywords = Mapping[str, Any]
 
 
 class Tokens(NamedTuple):
-    """Tokens, or the error that prevented them; ``is_list`` is false where the template call gave
+    """Tokens, or the error that prevented them; ``is_list`` is false if the template call gave
     something else than a list of numbers."""
 
     ids: tuple[int, ...] = ()

@@ -27,7 +27,7 @@ def ending(name: str) -> str:
 
 
 def moved(name: str, by: int) -> str:
-    """The name of the module so many layers further. Raises ``KeyError`` where there is none."""
+    """The name of the module so many layers further. Raises ``KeyError`` if there is none."""
     found = LAYER.search(name)
     if found is None or int(found[1]) + by < 0:
         raise KeyError("there is no such layer")
@@ -219,7 +219,7 @@ class Beside(NamedTuple):
 
 
 def _of_tokens(found: Any, x: Any, start: int | None) -> Any:
-    """By token, where the module takes all tokens of all rows one after another."""
+    """By token, if the module takes all tokens of all rows one after another."""
     if found is None or x.ndim != 2 or found.ndim != 3 or found.shape[-1] != x.shape[-1]:
         return found
     flat = found[:, :start].reshape(-1, found.shape[-1])

@@ -32,7 +32,7 @@ class Checkpoint:
 
     def read(self, module: str) -> dict[str, Any]:
         """All weights of a module in float32, without buffers. Raises ``OSError`` or
-        ``ValueError`` where a file is damaged."""
+        ``ValueError`` if a file is damaged."""
         found = {}
         for name, stored in self.names(module).items():
             if stored.size <= MAX_NUMBERS and "rotary" not in name and stored.size:

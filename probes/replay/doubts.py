@@ -21,7 +21,7 @@ LEFT = 0.005
 """Share of what is wrong, in squares, that a value that was looked for may leave. A change of
 another kind that it comes near to leaves more; those of 113 firm and right causes left less."""
 ROUNDING = 1.15
-"""R that any explanation may leave, where sound modules have one."""
+"""R that any explanation may leave, if sound modules have one."""
 SAYS = (
     "a value was looked for, and the best one leaves more than rounding: it may be something near"
 )

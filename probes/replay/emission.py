@@ -55,7 +55,7 @@ def add_replayed(collector: Collector, found: Sequence[Replayed], place: str) ->
 
 
 def in_all_layers(one: Replayed, found: Sequence[Replayed]) -> Replayed:
-    """The trials of a module with R of the worst layer, where the same module fails in several
+    """The trials of a module with R of the worst layer, if the same module fails in several
     layers and something explains all of them: what explains one by chance falls back."""
     place = LAYER.search(one.name)
     if place is None or not one.trials:

@@ -83,7 +83,7 @@ def _ratios(off: Any, rounding: Any, output: Any, axis: int) -> Any:
 
 
 def _of_places(ratios: Any, any_order: bool) -> Any | None:
-    """The places that fail, where others are sound: side by side, or at equal distances."""
+    """The places that fail, if others are sound: side by side, or at equal distances."""
     fails, sound = ratios > FAILS, ratios < SOUND
     if not fails.any() or not sound.any():
         return None

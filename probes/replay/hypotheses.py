@@ -67,7 +67,7 @@ class Variant(NamedTuple):
 
 @cache
 def all_hypotheses() -> tuple[Hypothesis, ...]:
-    """Those of the file, in its order. Raises ``ModelMedicError`` where it is not valid YAML."""
+    """Those of the file, in its order. Raises ``ModelMedicError`` if it is not valid YAML."""
     path = Path(__file__).with_name("hypotheses.yaml")
     entries = load(path.read_text(encoding="utf-8"), str(path)).data["hypotheses"]
     return tuple(_read(entry) for entry in entries)

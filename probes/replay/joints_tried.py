@@ -152,7 +152,7 @@ def _trials(one: Checked, later: frozenset[Place] | None, target: Run) -> Iterat
 
 
 def _rounded(one: Checked, target: Run) -> Iterator[Trial]:
-    """The sum is kept in eight bits. Where rounding went the other way, it is off by a step."""
+    """The sum is kept in eight bits. If rounding went the other way, it is off by a step."""
     sides = one.joint.sides(target)
     if sides is None:
         return

@@ -70,7 +70,7 @@ class Sides(NamedTuple):
 
 class Trial(NamedTuple):
     """R of a module under a hypothesis, in the words of its entry. It is ``limited`` if it explains
-    the module only where it is about a single phase; ``source`` is the module whose output it takes
+    the module only if it is about a single phase; ``source`` is the module whose output it takes
     for its input."""
 
     hypothesis: Hypothesis
@@ -104,7 +104,7 @@ class Module(NamedTuple):
     work: Work = Work(0)
 
     def ratio(self, reading: Reading) -> float:
-        """R under another reading; infinite where it cannot be computed. Where few positions may be
+        """R under another reading; infinite if it cannot be computed. If few positions may be
         routed otherwise, the larger one of R of all and of those that are decoded (``late``)."""
 
         def measure() -> float:
@@ -192,7 +192,7 @@ class Module(NamedTuple):
         return found if math.isfinite(found) else math.inf
 
     def alone(self) -> float:
-        """R of the module as it should be. Where an earlier mistake makes what goes into it larger,
+        """R of the module as it should be. If an earlier mistake makes what goes into it larger,
         its rounding is larger too."""
         return self.ratio(self.reading) / self.more(self.reading)
 
@@ -254,7 +254,7 @@ def error(reading: Reading, sides: Sides) -> float:
 
 
 def off(made: Any, output: Any, rows: Any = None) -> float:
-    """Norm of what an output has more or less than what was computed, as if of all rows where only
+    """Norm of what an output has more or less than what was computed, as if of all rows if only
     some count."""
     left = (made.reshape(output.shape) - output).astype(np.float64)
     squares = (left * left).reshape(-1, left.shape[-1]).sum(axis=-1)
@@ -330,7 +330,7 @@ def sensitivity(reading: Reading, given: Mapping[str, Any]) -> float:
     except FAILURES:
         return 0.0
     squares = (off.astype(np.float64) ** 2).reshape(-1, off.shape[-1]).sum(axis=-1)
-    # Where the softmax is all but hard, a few rows move much, and the rest not at all.
+    # If the softmax is all but hard, a few rows move much, and the rest not at all.
     middle = np.mean if reading.family == "attention" else np.median
     found = math.sqrt(float(middle(squares)))
     return found if math.isfinite(found) else 0.0

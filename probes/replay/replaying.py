@@ -241,7 +241,7 @@ class Replay:
         return named
 
     def differs_around(self, whole: Module, part: str, wrong: Set[str]) -> bool:
-        """Whether attention differs with what its projections give, where ``part`` is one of them
+        """Whether attention differs with what its projections give, if ``part`` is one of them
         and no other part of it is ``wrong``."""
         inside = {name for name in wrong if name.startswith(f"{whole.name}.")}
         if not all(_PROJECTION.search(name) for name in (part, *inside)):
@@ -250,7 +250,7 @@ class Replay:
         return doubts.differs(whole, sorted(names), self._runs[2], FAILS)
 
     def joined(self) -> Iterator[Replayed]:
-        """How modules are joined, and under which hypotheses where that fails."""
+        """How modules are joined, and under which hypotheses if that fails."""
         every = [joints_tried.checked(joint, self._runs)
                  for joint in joints(self._runs[0], self.order)]  # fmt: skip
         known = [one for one in every if one is not None]
@@ -326,7 +326,7 @@ def replay(
 
 
 def _as_computed(found: list[Replayed]) -> list[Replayed]:
-    """In the order of the target, where one module takes what a later one gives: that one, given
+    """In the order of the target, if one module takes what a later one gives: that one, given
     something else as well, comes first there."""
     names = [one.name for one in found]
     for one in list(found):

@@ -73,7 +73,7 @@ def choose(readings: Iterator[Reading], reference: Sides) -> Reading | None:
 def try_all(
     module: Module, around: Around, solving: bool = True, prompt: bool = True
 ) -> list[Trial]:
-    """R under every hypothesis that makes a difference, best first; one for each hypothesis. Where
+    """R under every hypothesis that makes a difference, best first; one for each hypothesis. If
     none explains the module, relations of values inside are looked for (``solving``), and what
     explains the ``prompt`` alone."""
     memory = Remembered((*module.reading.weights.values(), module.target.given.get("x")))

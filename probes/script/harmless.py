@@ -119,7 +119,7 @@ def _is_left_over(above: ast.AST, below: ast.stmt) -> bool:
 
 
 def _is_second_way(script: Script, node: ast.AST) -> bool:
-    """Whether a statement does what something else has done already where that was to be had:
+    """Whether a statement does what something else has done already if that was to be had:
     ``if made is not None: return made(...)``."""
     below = getattr(node, "of", node)
     for above in script.above(below):

@@ -109,7 +109,7 @@ class Setting(NamedTuple):
 
 
 def find_settings(script: Script) -> Iterator[Setting]:
-    """Hyperparameters with one value in the whole script, sorted by name. Where the script holds
+    """Hyperparameters with one value in the whole script, sorted by name. If the script holds
     several values for one, none is reported: the run decides which of them counts."""
     defaults = _defaults(script)
     given = list(_given(script, defaults))

@@ -1,7 +1,7 @@
 """The training loops of a script, and heavy work inside them.
 
-Sizes cannot be seen in code. Work counts where it is repeated inside a step (a loop or a
-comprehension within the loop), or where its kind is heavy by itself.
+Sizes cannot be seen in code. Work counts if it is repeated inside a step (a loop or a
+comprehension within the loop), or if its kind is heavy by itself.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def _has_step(script: Script, node: ast.AST) -> bool:
 
 
 def _is_safeguard(test: ast.expr) -> bool:
-    """A condition that always holds where the SDK gives what it says: ``hasattr(future,
+    """A condition that always holds if the SDK gives what it says: ``hasattr(future,
     "result")``, ``future is not None``."""
     if isinstance(test, ast.Call):
         return last_name(test.func) in ("hasattr", "isinstance", "callable", "isawaitable")

@@ -53,7 +53,7 @@ def gather_script(
 
     Files are read as the programs that they make up: with the modules of their project that they
     import, wherever those lie. ``text`` replaces the content of one file if it is at hand; its path
-    is then only a name. A pattern is reported with ``present: false`` only where the whole program
+    is then only a name. A pattern is reported with ``present: false`` only if the whole program
     was read and the pattern can be decided. Assumptions of a finding, such as the type of an
     argument, are in ``assumes``.
 
@@ -119,7 +119,7 @@ def _others(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def _apart(outcomes: Sequence[Outcome]) -> tuple[Fact, ...]:
     """The facts of programs, without those that mean something only with others of their own
-    program: images and tools where another program names another renderer, and the workload where
+    program: images and tools if another program names another renderer, and the workload if
     another program with settings has another one."""
     named = [{f.get("name") for f in o.facts if f.kind == "renderer"} for o in outcomes]
     every = set[object]().union(*named)
@@ -145,7 +145,7 @@ def _of_text(name: str, text: str) -> tuple[Module | None, list[Problem]]:
 
 
 def _read_program(collector: Collector, script: Script, count: int) -> bool:
-    """Add what a program shows; false where it has nothing of Tinker."""
+    """Add what a program shows; false if it has nothing of Tinker."""
     entry = script.modules[0]
     if not _uses_tinker(script):
         if count == 1:  # of many files, some are of other kinds

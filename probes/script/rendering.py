@@ -211,7 +211,7 @@ def _renders(script: Script, node: ast.AST) -> bool:
 
 
 def _is_spare(script: Script, node: ast.AST) -> bool:
-    """Whether the function around renders by a template where it can, or writes a report with
+    """Whether the function around renders by a template if it can, or writes a report with
     ruled lines for people."""
     function = script.function_of(node)
     if function is None:

@@ -42,7 +42,7 @@ def reaches(script: Script, node: ast.AST, calls: set[int], calling: set[int]) -
 
 def started_together(script: Script) -> set[int]:
     """The coroutines of a project that run at the same time as others: those that are made without
-    being awaited where something runs several, what a web framework calls, and what the cookbook
+    being awaited if something runs several, what a web framework calls, and what the cookbook
     calls for each of many rollouts."""
     several = any(last_name(call.func) in _SEVERAL for call in script.calls())
     found = {
@@ -182,8 +182,8 @@ def is_changed(script: Nodes, name: ast.Name) -> bool:
 
 
 def is_asked_for(script: Nodes, node: ast.Attribute) -> bool:
-    """Whether code reads an attribute only where it is there: after hasattr() or getattr(), or
-    where its absence is caught."""
+    """Whether code reads an attribute only if it is there: after hasattr() or getattr(), or
+    if its absence is caught."""
     for above in script.above(node):
         if isinstance(above, (ast.If, ast.IfExp)) and _asks_for(above.test, node.attr):
             return True

@@ -1,4 +1,4 @@
-"""Changes that mend a finding, where the table of the API says how, and what tells a finding from
+"""Changes that mend a finding, if the table of the API says how, and what tells a finding from
 others when its line has moved; and comments that accept a finding, such as
 ``# modelmedic: ignore[pattern-or-diagnosis] reason``."""
 
@@ -100,7 +100,7 @@ def fingerprint(pattern: str, file: str, snippet: str) -> str:
 
 
 def suggestion(script: Script, source: Source, finding: Finding) -> str:
-    """The change that mends a finding, as the vocabulary writes it; an empty text where none does
+    """The change that mends a finding, as the vocabulary writes it; an empty text if none does
     by itself. The JSON of a notebook is not edited."""
     wanted = _wanted().get(finding.pattern)
     if wanted is None or finding.node is None or source.places[0].cell:
@@ -169,7 +169,7 @@ def _rename_keyword(
 
 
 def _drop_keyword(script: Script, source: Source, node: ast.AST, names: list[str]) -> Edit | None:
-    """One keyword with its comma. Where several are there, none: edits must not overlap."""
+    """One keyword with its comma. If several are there, none: edits must not overlap."""
     assert isinstance(node, ast.Call)
     given = _arguments(node)
     gone = [k for k in node.keywords if k.arg in names]

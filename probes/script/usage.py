@@ -117,7 +117,7 @@ def _is_dropped(script: Script, call: ast.Call, read: set[tuple[int, str]]) -> b
 
 def _blocking(script: Script) -> Iterator[Finding]:
     """``.result()`` inside async code, on a future that was not awaited before. It stops others
-    where other coroutines run at the same time."""
+    if other coroutines run at the same time."""
     done: set[int] = set()
     found: list[ast.AST] = []
     for event in script.machine.events:

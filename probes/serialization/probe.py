@@ -36,7 +36,7 @@ def gather_serialization(
     ``python`` (an executable, a virtual environment, or None for this interpreter).
 
     ``serialization_benchmark`` facts by payload: ``seconds`` is the best of three, or ``cap_s``
-    where it took longer and was ended; ``applies: false`` where the SDK no longer builds this
+    if it took longer and was ended; ``applies: false`` if the SDK no longer builds this
     request with pydantic. ``package`` facts name tinker and pydantic as they were measured.
 
     Runs for at most 2 x (``start_s`` + ``cap_s``) seconds, uses no network and makes no client.

@@ -27,7 +27,7 @@ MAX_LINES = 100
 
 def run_smoke(settings: dict[str, Any], limit_s: float, python: Path | None) -> Iterator[Any]:
     """The reports of :mod:`.worker`, as they come; the last one is {"step": "done"},
-    {"step": "killed"} after ``limit_s`` seconds, or {"step": "ended", "code": ...} where the
+    {"step": "killed"} after ``limit_s`` seconds, or {"step": "ended", "code": ...} if the
     process broke down. Raises :class:`ModelMedicError` (MM420, MM421) if none can start.
     """
     deadline = monotonic() + limit_s

@@ -217,7 +217,7 @@ class Server:
             self._values.setdefault("kv_cache_tokens", int(found[1]))
 
     def sglang_adapter(self, text: str, line: int) -> None:
-        """SGLang begins or ends to load an adapter; it says both also where it refuses it."""
+        """SGLang begins or ends to load an adapter; it says both also if it refuses it."""
         match = _SGLANG_REF.search(text)
         if match:
             self._belongs("sglang", line)

@@ -38,7 +38,7 @@ class Ran(NamedTuple):
 
 def run_limited(command: list[str], timeout_s: float) -> Ran:
     """Run a program for at most ``timeout_s``; its process group is killed then, or once it has
-    written more than MAX_BYTES. Raises :class:`ModelMedicError` (MM421) where it cannot start."""
+    written more than MAX_BYTES. Raises :class:`ModelMedicError` (MM421) if it cannot start."""
     process = _started(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     texts: tuple[list[bytes], list[bytes]] = ([], [])
     readers = [

@@ -14,7 +14,7 @@ from typing import NamedTuple
 # Fewer values than this have no trend: any order comes up by chance.
 MIN_TREND = 5
 # Below this number, values that run in strict order have their course whatever the noise estimate,
-# which a bend spoils where the values are few.
+# which a bend spoils if the values are few.
 FEW = 9
 # Change below this part of the size of the values counts as none.
 FLAT = 0.02
@@ -106,10 +106,10 @@ def trend(values: Sequence[float]) -> str | None:
     """The course of the values in order, in the words of the vocabulary; None if it is open.
 
     The series is cut into at most eight blocks. Medians of the first, the last and the lowest and
-    highest block in between are compared; a change counts where it exceeds both three standard
+    highest block in between are compared; a change counts if it exceeds both three standard
     errors of these medians and 2 % of the size of the values. Values that all lie within 2 % are
     flat whatever their number; fewer than nine in strict order need no test. Without a direction
-    the series is unstable where the noise is as large as the values themselves, else flat.
+    the series is unstable if the noise is as large as the values themselves, else flat.
     """
     if len(values) < 2:
         return None
@@ -215,7 +215,7 @@ def levels(values: Sequence[float]) -> Levels | None:
     """The swing of a series of times; None below five values.
 
     Values are parted at the middle between their 10th and 90th percentile. The series alternates
-    where the higher level is at least three times the lower and three quarters of the distances
+    if the higher level is at least three times the lower and three quarters of the distances
     between high values are the same number of rows, two or more: a loop that submits k batches
     ahead waits in every (k+1)-th row.
     """

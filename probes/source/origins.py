@@ -84,7 +84,7 @@ class Origins:
         self._folders = [os.path.realpath(folder) for folder in folders]
 
     def find(self, asked: Question) -> tuple[Origin, ...]:
-        """The origins of a message, best first; several where nothing decides between them."""
+        """The origins of a message, best first; several if nothing decides between them."""
         return self.at_frame(asked) or self._by_text(asked) or self._by_class(asked)
 
     def at_frame(self, asked: Question) -> tuple[Origin, ...]:

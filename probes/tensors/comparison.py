@@ -21,7 +21,7 @@ EPS = 1e-12
 
 class Shape(NamedTuple):
     """Batches, positions and width that are compared; ``first`` is the target's position in the
-    reference (the last one where the target has only that)."""
+    reference (the last one if the target has only that)."""
 
     batches: int
     positions: int
@@ -107,7 +107,7 @@ def compare(
     keep: Any = None, compute: Compute | None = None,
 ) -> Result:  # fmt: skip
     """The figures of one tensor, over the rows that ``keep`` marks (None: all); ``compute`` does
-    them elsewhere than in numpy. Raises ``OSError`` or ``ValueError`` where a file is not what its
+    them elsewhere than in numpy. Raises ``OSError`` or ``ValueError`` if a file is not what its
     header says."""
     block = block if compute is None else max(block, GPU_BLOCK)
     sums = _Sums(shape, logits, compute)
@@ -251,7 +251,7 @@ def _larger(known: float, found: Any) -> float:
 
 
 def _sum(parts: list[float]) -> float:
-    # fsum raises where infinities of both signs, or a sum too large, come together.
+    # fsum raises if infinities of both signs, or a sum too large, come together.
     try:
         return math.fsum(parts)
     except (OverflowError, ValueError):

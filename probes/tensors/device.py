@@ -1,4 +1,4 @@
-"""The figures of one piece of tensors on a GPU, where torch sees one. In float64 throughout."""
+"""The figures of one piece of tensors on a GPU, if torch sees one. In float64 throughout."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def add_signatures(collector: Collector, found: Sequence[tuple[Row, dict[str, An
 
 
 def _by_position(result: Result) -> dict[str, Any]:
-    """Percentiles over positions, where there is more than one and all are numbers."""
+    """Percentiles over positions, if there is more than one and all are numbers."""
     found = result.per_position
     if found is None or len(found["cosine"]) < 2:
         return {}

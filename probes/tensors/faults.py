@@ -25,7 +25,7 @@ FINE = 0.7
 
 class Row(NamedTuple):
     """A compared tensor at its place in model order. ``ties`` is the share of its positions that
-    routing ties touch, ``keep`` marks the rows that count where some were left out, and
+    routing ties touch, ``keep`` marks the rows that count if some were left out, and
     ``around_router`` says that the module contains a router."""
 
     number: int

@@ -53,11 +53,11 @@ def gather_tensors(
     (``ref_fp32``, ``ref_bf16``, ``target``: folders or files; safetensors, npy, npz), in model
     order; ``fault`` facts where a failure begins in a forward pass of several modules;
     ``error_signature`` facts of what the error looks like there; and ``e2e_result`` facts for
-    logits at several positions. Where the reference does not run in FP32, ``ref_bf16`` takes its
+    logits at several positions. If the reference does not run in FP32, ``ref_bf16`` takes its
     place and ``ref_perturbed`` (the same, on an input off by a machine epsilon) gives the baseline.
 
     Reads ``block_elements`` numbers of a tensor at a time (logits: at least a row), whatever its
-    size. ``device`` is ``auto`` (a GPU for much data where torch sees one), ``cpu`` or ``cuda``.
+    size. ``device`` is ``auto`` (a GPU for much data if torch sees one), ``cpu`` or ``cuda``.
     Pickles are refused. Never raises over its input.
     """
     collector = Collector(vocabulary, "probe:tensors")

@@ -1,6 +1,6 @@
-"""Scalar products of rows: fast where float32 is enough, in float64 where it is not.
+"""Scalar products of rows: fast if float32 is enough, in float64 if it is not.
 
-Differences and short sums are computed in float32 where the files have no more: the difference of
+Differences and short sums are computed in float32 if the files have no more: the difference of
 two close numbers is exact there, and a sum of squares over so few numbers is right to 1e-7. All
 longer sums, and whatever float32 cannot hold, are in float64.
 """
@@ -51,6 +51,6 @@ def refine(rows: Any, fp32: Any, bf16: Any, target: Any) -> None:
 
 
 def largest(values: Any) -> float:
-    """The largest magnitude, NaN where there is one."""
+    """The largest magnitude, NaN if there is one."""
     low, high = float(values.min()), float(values.max())
     return low if math.isnan(low) else max(high, -low)

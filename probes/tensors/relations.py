@@ -129,7 +129,7 @@ def _distance(found: Any, expected: Any) -> float:
 def _routing(samples: Samples, name: Name, sample: Sample, keep: Any) -> dict[str, Any]:
     """Whether the routing weights act on the output of experts.
 
-    Where they do not, the part of the target along the reference goes with 1 / sum(w^2): experts
+    If they do not, the part of the target along the reference goes with 1 / sum(w^2): experts
     point in different directions, and the reference has w of each. A slope of -1 over the tokens
     says that the weights are ignored, 0 that they are not.
     """

@@ -121,7 +121,7 @@ def attention_weights(sample: Sample) -> dict[str, Any]:
 
 
 def extra_digits(sample: Sample) -> float | None:
-    """Share of the target's numbers that BF16 cannot hold, where the low-precision reference has
+    """Share of the target's numbers that BF16 cannot hold, if the low-precision reference has
     none; None if it has some itself."""
     shares = []
     for values in (sample.bf16, sample.target):

@@ -46,7 +46,7 @@ def gather_transcripts(
 ) -> Outcome:
     """The ``error_message``, ``http_response`` and ``log_event`` facts of a transcript, a
     ``call_timing`` with ``pending_s`` for each call that had not come back, and the versions of
-    SDK and Python where all records agree on them.
+    SDK and Python if all records agree on them.
 
     Equal messages are merged and counted, as in a log; API keys are cut out, session ids become
     ``session-1`` and so on. Problems: MM440 the file cannot be read, MM441 a line or record cannot

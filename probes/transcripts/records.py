@@ -167,7 +167,7 @@ def _times(value: Any) -> int:
 
 
 def _answers(value: dict[str, Any], outcome: str) -> list[Answers]:
-    """The answers with an error status. Their number is that of the requests to their paths, where
+    """The answers with an error status. Their number is that of the requests to their paths, if
     the call failed in the end."""
     requests = _first(value, "requests", dict)
     answers = []

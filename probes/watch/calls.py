@@ -9,7 +9,7 @@ from ..outcome import Collector
 
 MAX_OPERATIONS = 40
 ENOUGH = 3  # calls whose times say anything
-# What the recorder looks for in the built examples; where it looked and saw none, there is none.
+# What the recorder looks for in the built examples; if it looked and saw none, there is none.
 PROBLEMS = (
     "empty-chunk", "id-out-of-vocabulary", "non-finite", "targets-unshifted", "weights-all-zero",
     "weights-length",

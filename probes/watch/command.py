@@ -35,7 +35,7 @@ _KEPT = frozenset({"WARNING", "ERROR", "CRITICAL"})
 
 
 class Watched(NamedTuple):
-    """The end of a watched command: its exit status (128 + number for a signal, 127 where it could
+    """The end of a watched command: its exit status (128 + number for a signal, 127 if it could
     not be started) and what was seen."""
 
     exit_code: int
@@ -123,7 +123,7 @@ def _has_terminal() -> bool:
 
 @contextmanager
 def _signals(forward: _Handler, interrupted: _Handler) -> Iterator[None]:
-    """Handlers for the time of the run; none where this is not the main thread."""
+    """Handlers for the time of the run; none if this is not the main thread."""
     wanted = {signal.SIGINT: interrupted} | {
         getattr(signal, name): forward for name in _FORWARDED if hasattr(signal, name)
     }
@@ -206,7 +206,7 @@ def _descriptor(stream: Any) -> int:
 
 
 def _channel(out: int) -> tuple[int, int]:
-    """Both ends of a channel: a terminal where ours is one (progress bars ask), or a pipe."""
+    """Both ends of a channel: a terminal if ours is one (progress bars ask), or a pipe."""
     try:
         if os.isatty(out):
             import pty

@@ -1,8 +1,8 @@
 """Times callbacks on the event loops of a job for :mod:`.monitor`, and notes what blocks one.
 
-A callback is sent to each loop every now and then. Where it does not come back, the stacks are
+A callback is sent to each loop every now and then. If it does not come back, the stacks are
 noted several times while the loop stands: of the loop's own thread, and of the others, which tell
-who computed where the loop's thread only waited for its turn. A loop that is busy with many short
+who computed if the loop's thread only waited for its turn. A loop that is busy with many short
 callbacks does not stand.
 
 It is loaded by *other* interpreters, hence: standard library only, Python 3.8 and later, no
@@ -28,7 +28,7 @@ MAX_STACKS, MAX_OWN_STACKS = 5, 10
 # stands while it is at slow ones.
 SLOW_S = 0.1
 # No thread could run for so long: that is a stall of its own, and not of the loop. Short ones are
-# the loop's where its own thread computed meanwhile, more than all others.
+# the loop's if its own thread computed meanwhile, more than all others.
 AWAY_S = 0.2
 # Other threads computed for this share of a stall (of a busy machine a job gets a part only), and
 # so many times as long as the loop's own.

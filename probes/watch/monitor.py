@@ -1,10 +1,10 @@
 """Watches a running job from inside: how late does a sleeping thread wake up, and what ran then?
 
-One daemon thread sleeps in short intervals. Where it wakes late, something kept the interpreter
+One daemon thread sleeps in short intervals. If it wakes late, something kept the interpreter
 lock (or the machine was busy); it then writes down the stacks of the threads, whose innermost lines
 are those that kept it. It also times callbacks on event loops, with :mod:`.loops`.
 
-`diagnose watch` puts this file into the job by itself. Where the command cannot be changed:
+`diagnose watch` puts this file into the job by itself. If the command cannot be changed:
 
     from modelmedic.probes.watch.monitor import monitor
 

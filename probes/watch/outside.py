@@ -2,8 +2,8 @@
 
 A thread that keeps the interpreter lock in one long operation is seen from inside only when that
 has ended, often a line later. Each monitor therefore leaves the time of its last wake-up in a file;
-where that is too old, py-spy reads the stacks. It only reads: the process is neither stopped nor
-changed. Without py-spy, or where the system forbids it, the view from inside remains.
+if that is too old, py-spy reads the stacks. It only reads: the process is neither stopped nor
+changed. Without py-spy, or if the system forbids it, the view from inside remains.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def find_tool() -> str:
 
 
 def _dump(tool: str, pid: int) -> tuple[Stack, ...]:
-    """The stacks of all threads; none where they cannot be read."""
+    """The stacks of all threads; none if they cannot be read."""
     command = [tool, "dump", "--nonblocking", "--full-filenames", "--pid", str(pid)]
     try:
         answer = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False)

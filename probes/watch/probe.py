@@ -125,7 +125,7 @@ def _add_loop(collector: Collector, where: str, record: Record, stuck: bool) -> 
     pending = 0.0 if stuck else number(state.get("sdk_pending"))
     # A callback that has only just been sent proves nothing.
     late = max(number(state.get("sdk_max")), pending if pending >= _SILENCE_S else 0.0)
-    # Where no thread could run, neither could the loop, and no callback was sent to it.
+    # If no thread could run, neither could the loop, and no callback was sent to it.
     held = [number(stall.get("late")) for stall in record.stalls
             if any(thread.get("thread") == "sdk" for thread in threads_of(stall))]  # fmt: skip
     late = max([late, *held])

@@ -7,7 +7,7 @@ exceptions come back as they are. Texts, paths, keys and tokens are never noted;
 demand.
 
 It is loaded by *other* interpreters, hence: standard library only, Python 3.8 and later, no
-relative imports. Its own errors are swallowed, and it does less where it would cost more than a
+relative imports. Its own errors are swallowed, and it does less if it would cost more than a
 fixed share of the time.
 """
 

@@ -32,7 +32,7 @@ def compare(target: Target, merged: Tensor, elements: int, foreign_base: bool) -
     """Compare a merged tensor of the target's shape, on about ``elements`` elements.
 
     ``foreign_base``: the tensors that the adapter leaves alone differ from the base model.
-    Raises ``OSError`` or ``ValueError`` where a file cannot be read.
+    Raises ``OSError`` or ``ValueError`` if a file cannot be read.
     """
     blocks = blocks_of(target.tensor, elements)
     pair = Pair(target, merged, blocks[0])
@@ -167,7 +167,7 @@ class _Numbers:
         self.largest = max(self.largest, float(abs(flat).max()))
 
     def verdict(self) -> Verdict:
-        """The numbers, with a signature where the first look settles it."""
+        """The numbers, with a signature if the first look settles it."""
         compared = max(1, self.compared)
         changed = sum(changed for _, _, changed in self.matrices.values())
         return Verdict(
@@ -178,7 +178,7 @@ class _Numbers:
 
     def _signature(self) -> str:
         if self.broken:
-            return "other"  # infinite or no numbers where a right merge has numbers
+            return "other"  # infinite or no numbers if a right merge has numbers
         if self.score.informative and self.score.share >= SURE_SHARE:
             return "correct"
         return "partial" if self._is_partial() else ""

@@ -20,11 +20,11 @@ from .targets import Piece, Target
 class Way(NamedTuple):
     """A way of merging, right or wrong in one respect.
 
-    ``flip`` interleaves where gate and up are halves, and the reverse; ``swap`` exchanges gate and
+    ``flip`` interleaves if gate and up are halves, and the reverse; ``swap`` exchanges gate and
     up; ``only`` keeps the update of gate or up alone; ``pile`` adds both to gate; ``turn`` takes
     the other axis; ``starts`` are other first rows of the fused parts; ``factor`` scales the
     update; ``arithmetic`` is exact (float32), or names a low-precision order of operations;
-    ``slip`` says what mistake leads to the factor, where only one does; ``plain`` leaves out the
+    ``slip`` says what mistake leads to the factor, if only one does; ``plain`` leaves out the
     lengths of rows that DoRA has trained.
     """
 

@@ -11,7 +11,7 @@ from ...reading.tensors.safetensors_files import Tensor
 
 def lengthened(base: Tensor, magnitude: Tensor, update: Any, rows: Any) -> Any:
     """The whole change of some consecutive rows of a matrix, ``update`` being that of its
-    direction. Raises ``OSError`` or ``ValueError`` where a file cannot be read."""
+    direction. Raises ``OSError`` or ``ValueError`` if a file cannot be read."""
     first, last = int(rows[0]), int(rows[-1]) + 1
     start = as_float32(base.rows(0, first, last), base.dtype).astype(np.float64)
     sizes = magnitude._replace(shape=(1, magnitude.size)).rows(0, 0, 1)

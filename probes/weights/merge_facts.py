@@ -67,7 +67,7 @@ def _of_base(base: WeightFiles, family: Family) -> dict[str, str | int | float |
 
 
 def _expert_layout(base: WeightFiles, family: Family) -> tuple[str | None, str | None]:
-    """How gate and up of the experts lie; the axis only where shapes tell it."""
+    """How gate and up of the experts lie; the axis only if shapes tell it."""
     for name, tensor in base.tensors.items():
         if name.endswith(".experts.gate_up_proj") and len(tensor.shape) == 3:
             _, height, width = tensor.shape

@@ -69,7 +69,7 @@ def _rank(pair: Pair) -> int:
 
 def _sample(pair: Pair, matrix: int, rank: int, way: Way = RIGHT) -> tuple[Any, Any, float]:
     """Rows of one matrix: the change in float64, the update of a way, and the rounding energy;
-    None instead of arrays where numbers are not finite."""
+    None instead of arrays if numbers are not finite."""
     changes, updates, energy = [], [], 0.0
     for block in _some_rows(matrix, pair.base.matrices[1], max(64, 4 * rank)):
         base, _, stored = pair.read(block)

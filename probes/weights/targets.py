@@ -28,7 +28,7 @@ _FUSED_ROWS = (
 
 class Piece(NamedTuple):
     """A module's share of a tensor: ``part`` is whole, gate, up or rows (from ``first`` on);
-    ``expert`` is set where the module holds one expert of a fused tensor, ``source`` where the
+    ``expert`` is set if the module holds one expert of a fused tensor, ``source`` if the
     tensor is one expert of a module that holds them all."""
 
     lora: Lora
@@ -228,7 +228,7 @@ def _experts_fit(tensor: Tensor, pieces: tuple[Piece, ...]) -> bool:
 def _with_sibling(
     target: Target, by_name: Mapping[str, str], pieces: Mapping[str, list[Piece]]
 ) -> Target:
-    """Add the update of the other of gate and up, where the two are tensors of their own."""
+    """Add the update of the other of gate and up, if the two are tensors of their own."""
     name = canonical(target.name)
     for one, other in (("gate_proj", "up_proj"), ("up_proj", "gate_proj")):
         if name.endswith("." + one):

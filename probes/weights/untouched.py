@@ -36,7 +36,7 @@ class Untouched(NamedTuple):
 
 def compare_untouched(base: Tensor, merged: Tensor, elements: int) -> Untouched | None:
     """Compare about ``elements`` elements; None if the formats allow no comparison. Raises
-    ``OSError`` or ``ValueError`` where a file cannot be read."""
+    ``OSError`` or ``ValueError`` if a file cannot be read."""
     if base.comparable and merged.comparable:
         return _by_number(base, merged, elements)
     if base.dtype != merged.dtype or base.size == 0:

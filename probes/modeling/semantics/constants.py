@@ -35,7 +35,7 @@ def rotary_bases(pair: Pair) -> Iterator[Finding]:
 
 
 def _number_or_default(pair: Pair, value: Value) -> float | None:
-    """A number; the default of a setting counts where nothing else names the setting."""
+    """A number; the default of a setting counts if nothing else names the setting."""
     if isinstance(value, Term) and value.op == "default":
         read = {node.attr for node in pair.reference.reader.code.all(ast.Attribute)}
         groups = (set(group.split("/")) for group in words("parameter-synonyms"))

@@ -27,7 +27,7 @@ class Expressions(Statements):
         return self.operate(OPERATORS.get(type(node.op), "unknown"), left, right, node)
 
     def operate(self, op: str, left: Value, right: Value, node: ast.AST) -> Value:
-        """An operation on two values; at once where both are plain Python."""
+        """An operation on two values; at once if both are plain Python."""
         plain = not isinstance(left, Term) and not isinstance(right, Term)
         if plain and op == "add" and isinstance(left, list) and isinstance(right, list):
             return [*left, *right]

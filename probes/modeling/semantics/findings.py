@@ -36,7 +36,7 @@ class Finding(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The two models, their mapping where it is known, and their components by name."""
+    """The two models, their mapping if it is known, and their components by name."""
 
     reference: Model
     port: Model

@@ -1,6 +1,6 @@
 """The port's conversion of the checkpoint: which tensors it loses, leaves empty, or turns round.
 
-The conversion function is read with one symbolic tensor for each key of the checkpoint. Where a
+The conversion function is read with one symbolic tensor for each key of the checkpoint. If a
 key, a test or a helper cannot be followed, nothing is said.
 """
 

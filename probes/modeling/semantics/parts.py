@@ -162,7 +162,7 @@ def residuals(pair: Pair) -> Iterator[Finding]:
 
 
 def _added(component: Component) -> dict[str, tuple[bool, Term]]:
-    """Branch -> whether the residual added to it is the output of a norm; only where sure."""
+    """Branch -> whether the residual added to it is the output of a norm; only if sure."""
     names = {id(each): name for name, value in component.instance.attrs.items()
              for each in alternatives(value)}  # fmt: skip
     found: dict[str, list[tuple[bool, Term]]] = {}
@@ -177,7 +177,7 @@ def _added(component: Component) -> dict[str, tuple[bool, Term]]:
 
 
 def _branch(value: Value, names: dict[int, str]) -> str:
-    """attention or mlp where a value is its output, perhaps multiplied or normed."""
+    """attention or mlp if a value is its output, perhaps multiplied or normed."""
     for _ in range(8):
         value = stripped(value)
         if isinstance(value, Term) and value.op in ("mul", "div") and len(value.args) == 2:

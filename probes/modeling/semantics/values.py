@@ -111,7 +111,7 @@ class Settings:
         self._aliases = [set(group.split("/")) for group in words("config-aliases")]
 
     def lookup(self, name: str) -> Any:
-        """The value of a setting under this or another name of it; UNRESOLVED where unknown."""
+        """The value of a setting under this or another name of it; UNRESOLVED if unknown."""
         if name in self.values:
             return self.values[name]
         for group in self._aliases:
@@ -122,7 +122,7 @@ class Settings:
 
 
 def concrete(value: Value, settings: Settings) -> Any:
-    """The Python value that a value has under these settings; UNRESOLVED where it is not known."""
+    """The Python value that a value has under these settings; UNRESOLVED if it is not known."""
     if isinstance(value, _SCALARS):
         return value
     if not isinstance(value, Term):
@@ -194,7 +194,7 @@ def alternatives(value: Value) -> list[Value]:
 
 
 def either(values: list[Value]) -> Value:
-    """One of several values; the value itself where they are the same one."""
+    """One of several values; the value itself if they are the same one."""
     kept: list[Value] = []
     for value in values[:MAX_ALTERNATIVES]:
         if not any(value is each or _same(value, each) for each in kept):

@@ -1,4 +1,4 @@
-"""Reads off which function of its input a value goes through, where it is not the right one: of an
+"""Reads off which function of its input a value goes through, if it is not the right one: of an
 activation, or of logits. The function is a sum of smooth bumps, whose factors are those that fit
 the output best; far more numbers have to fit than there are factors."""
 
@@ -23,7 +23,7 @@ BENT = 0.8
 
 
 class Bumps(NamedTuple):
-    """A right function (by name; none where it is empty), and what is added to it between two
+    """A right function (by name; none if it is empty), and what is added to it between two
     ends, as factors of cubic splines."""
 
     right: str

@@ -55,7 +55,7 @@ def _equations(scene: Any, mixed: Any, weight: Any, row: int) -> tuple[Any, Any]
 
 
 def _solved(matrix: Any, given: Any) -> Any | None:
-    """How often each key is seen; once, where the equations do not tell."""
+    """How often each key is seen; once, if the equations do not tell."""
     sizes = np.sqrt((matrix * matrix).sum(axis=0))
     use = sizes > 1e-3 * sizes.max(initial=0)
     if use.sum() < 2 or len(matrix) < 2 * use.sum():

@@ -216,7 +216,7 @@ class Query(NamedTuple):
         return keys, now
 
     def nearer(self, keys: Any, right: Any, limit: float) -> Any:
-        """Keys changed back to those that should be seen, where the output does not tell."""
+        """Keys changed back to those that should be seen, if the output does not tell."""
         keys = keys.copy()
         for _ in range(len(keys)):
             _, each = self.costs(keys)

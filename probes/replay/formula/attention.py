@@ -32,7 +32,7 @@ class Projected(NamedTuple):
 def attention(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
     """Output of attention over ``x`` (batches, positions, width), all positions at once; those
     from ``decode_from`` on were computed one by one, from a cache. ``table`` are the cosines and
-    sines that the run had, where these are not right by themselves."""
+    sines that the run had, if these are not right by themselves."""
     mixed = mixed_heads(spec, weights, given)
     batches, heads, positions, width = mixed.shape
     if (others := spec.get("other_heads")) is not None:  # only some heads differ
@@ -167,7 +167,7 @@ def _pasted(prompt: Projected, new: Projected, start: int) -> Projected:
 def _cache(
     spec: Spec, weights: Weights, given: Mapping[str, Any], own: Projected
 ) -> tuple[Any, Any, Any] | None:
-    """Queries, keys and values as they meet in the cache, where these are not as they should be."""
+    """Queries, keys and values as they meet in the cache, if these are not as they should be."""
     how = spec.get("cached")
     if not how:
         return None

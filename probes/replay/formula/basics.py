@@ -44,7 +44,7 @@ def reduced(
 
 def normalise(spec: Spec, weights: Weights, part: str, x: Any) -> Any:
     """RMSNorm or LayerNorm over the last axis; over that of the heads too (``norm_also``), or over
-    parts of the last one (``norm_width``), where a port takes heads together or apart."""
+    parts of the last one (``norm_width``), if a port takes heads together or apart."""
     x = at(spec, f"{part}.x", x.astype(np.float32))
     if spec.get("norm_kind") == "none":
         return x
@@ -52,7 +52,7 @@ def normalise(spec: Spec, weights: Weights, part: str, x: Any) -> Any:
     if weight is not None:
         weight = weight.reshape(-1, x.shape[-1]) if weight.ndim > 1 else weight
         weight = weight + np.float32(spec.get("norm_offset", 0))
-        # One row for each head where a norm has several (channels of a head are the last axis).
+        # One row for each head if a norm has several (channels of a head are the last axis).
         weight = weight[:, None] if weight.ndim > 1 else weight
     if weight is not None and spec.get("norm_weight_as") == "before":
         found = _over(spec, x * weight)
@@ -111,7 +111,7 @@ def _plain(spec: Spec, x: Any, axes: Any) -> Any:
     if kind == "mean-only":
         return centred
     power = _POWERS[spec.get("norm_mean") or "mean"](centred if kind == "layer" else x, axes)
-    if spec.get("norm_top"):  # which of both is divided, where it is not that of the figure
+    if spec.get("norm_top"):  # which of both is divided, if it is not that of the figure
         x = centred if spec["norm_top"] == "centred" else x
     elif kind == "layer":
         x = centred

@@ -19,7 +19,7 @@ _GLU = ("act", "act_place", "glu_limit", "glu_product", "glu_sum", "gate_scale",
 
 
 def mlp(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
-    """down(act(gate x) * up x), or down(act(up x)) where there is no gate."""
+    """down(act(gate x) * up x), or down(act(up x)) if there is no gate."""
     made = inner(spec, weights, given["x"], given.get("memory"))
     made = stored(made, spec.get("product_format"), spec.get("decode_from"))
     return reduced(spec, weights, "down", made)
@@ -98,7 +98,7 @@ def route(spec: Spec, weights: Weights, x: Any) -> tuple[Any, Any]:
 
 
 def _scores(spec: Spec, logits: Any) -> Any:
-    """Scores of all experts; several functions one after another where a hyphen joins them."""
+    """Scores of all experts; several functions one after another if a hyphen joins them."""
     found = logits
     for name in str(spec.get("score") or "softmax").split("-"):
         if name.startswith("local"):  # each of so many ranks has the softmax of its own experts
@@ -294,7 +294,7 @@ def _shared(spec: Spec, weights: Weights, rows: Any, plain: Any) -> Any:
 
 
 def _gated_otherwise(of: str, spec: Spec, weights: Weights, rows: Any, routed: Any) -> Any:
-    """The sum of routed experts and the shared one, where the gate of the shared one is also, or
+    """The sum of routed experts and the shared one, if the gate of the shared one is also, or
     only, that of the routed ones."""
     if "shared_gate.weight" not in weights:
         raise ValueError("there is no gate")

@@ -38,7 +38,7 @@ def masked(spec: Spec, weights: Mapping[str, Any], logits: Any) -> Any:
 
 
 def as_found(spec: Spec, weights: Mapping[str, Any], logits: Any) -> Any:
-    """Shares where a finder has told how often each key is seen (batches, positions, keys)."""
+    """Shares if a finder has told how often each key is seen (batches, positions, keys)."""
     times = spec["mask_found"][:, None]
     weight = np.where(times > 0, np.log(np.maximum(times, 1e-6)), HIDDEN).astype(np.float32)
     return _softmax(spec, weights, logits + weight)
@@ -138,7 +138,7 @@ _LOST: dict[str, Callable[[Any, Any, int], Any]] = {
 
 
 def _times(spec: Spec, which: str, positions: int) -> Any:
-    """How often each key is in the softmax, where decoding has some of them twice."""
+    """How often each key is in the softmax, if decoding has some of them twice."""
     start = int(spec["decode_from"])
     row, column = np.arange(positions)[:, None], np.arange(positions)[None]
     own, new = column == row, (column >= start) & (column <= row)

@@ -9,7 +9,7 @@ from .rope import Spec
 
 
 def places(spec: Spec, count: int, side: str = "") -> Any:
-    """The position of each of ``count`` tokens, as float64; ``side`` is ``q`` or ``k`` where only
+    """The position of each of ``count`` tokens, as float64; ``side`` is ``q`` or ``k`` if only
     one of both may be wrong."""
     if (given := spec.get("positions_given")) is not None:
         return given

@@ -108,7 +108,7 @@ def _in_other_layers(graph: Graph, key: str) -> dict[str, Any]:
 
 
 def by_heads(key: str, array: Any, spec: Mapping[str, Any]) -> tuple[Any, str]:
-    """A weight with an axis of heads, where it has them."""
+    """A weight with an axis of heads, if it has them."""
     part, _, kind = key.rpartition(".")
     width = spec.get("head_dim")
     if key.startswith("experts."):

@@ -260,7 +260,7 @@ class Solver:
                 yield from self._fitted(tried, at, letter, value.array.shape[at])
 
     def _fitted(self, tried: Tried, axis: int, letter: str, count: int) -> Iterator[Solved]:
-        """Whatever parts along an axis fit best, and by what factor where they are not lost."""
+        """Whatever parts along an axis fit best, and by what factor if they are not lost."""
         fit = fitted(count, self._off, lambda place: self._effect(tried, axis, count, place))
         if fit is None or (fit.whole and fit.by == 1) or not (fit.by == 1 or _is_loss(tried)):
             return

@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 @cache
 def rows() -> tuple[Row, ...]:
-    """Those of the file, in its order. Raises ``ModelMedicError`` where it is not valid YAML."""
+    """Those of the file, in its order. Raises ``ModelMedicError`` if it is not valid YAML."""
     path = Path(__file__).parents[1] / "relations.yaml"
     entries = load(path.read_text(encoding="utf-8"), str(path)).data["relations"]
     return tuple(

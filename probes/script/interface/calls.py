@@ -106,7 +106,7 @@ def misfits(call: ast.Call, said: str, ignores: bool = False) -> tuple[Misfit, .
 
 
 def _is_wrong(parameter: Parameter, given: ast.AST) -> bool:
-    """Whether a literal is none of those that are declared, or plain where an object of a class of
+    """Whether a literal is none of those that are declared, or plain if an object of a class of
     the package is meant."""
     if not parameter.told or not isinstance(given, _PLAIN):
         return False

@@ -3,17 +3,17 @@
 How certain a miss is:
 
 - no release has it, and the requirements of the project name its releases (a version, or a bound
-  above): certain. The same where they name none, but the program misses two or more things of the
+  above): certain. The same if they name none, but the program misses two or more things of the
   SDK that no release has: then they are invented rather than new. One such thing alone, or several
   arguments of one function, is a lead, since a release after those of the table may have it.
 - everything that is missing in the cookbook is a lead: many users have a fork or a checkout of its
   repository, whose version looks like that of a release.
-- some releases have it, but none of those that the requirements allow: certain where they name
-  them. Where they do not, and the newest release lacks it: a lead, whose words name that.
+- some releases have it, but none of those that the requirements allow: certain if they name
+  them. If they do not, and the newest release lacks it: a lead, whose words name that.
 - what is guarded (``except AttributeError``, ``hasattr``, a test of the version), is in a test or
   has a stand-in: nothing. An import with a fallback, or a comment that silences another checker,
   leaves a lead.
-- where a package that was not read is named like one that works with the SDK (a.training.sdk): a
+- if a package that was not read is named like one that works with the SDK (a.training.sdk): a
   lead, since it may add to the SDK.
 
 Packages that the project contains or installs from a repository are not judged, nor is anything
@@ -47,7 +47,7 @@ def find_blocking(
     script: Script, proof: Proof, allowed: Collection[int], named: bool
 ) -> Iterator[Finding]:
     """The first blocking call in async code: the first that stops others, if there is one. Nothing
-    is said where a release that no longer waits may be installed."""
+    is said if a release that no longer waits may be installed."""
     newest = {max(allowed)} if allowed else set[int]()
     needed = set(allowed) if named else newest
     found = [
@@ -101,7 +101,7 @@ MAX_PLACES = 20
 
 
 def find_interface(script: Script, told_of: Iterable[Finding] = ()) -> Iterator[Finding]:
-    """The findings of a program, each place once. Where ``told_of`` has one of a row that knows
+    """The findings of a program, each place once. If ``told_of`` has one of a row that knows
     more, nothing is added."""
     if not script.words & table.PACKAGES.keys() or has_stand_ins(script) or brings_path(script):
         return
@@ -216,7 +216,7 @@ class Allowed:
         return _is_known(stated.version or stated.below, table.versions(package)[-1], stated)
 
     def releases(self, package: str) -> frozenset[int]:
-        """The allowed ones of the table; none where it comes from elsewhere."""
+        """The allowed ones of the table; none if it comes from elsewhere."""
         versions = table.versions(package)
         stated = self._stated.get(package)
         if stated is None:

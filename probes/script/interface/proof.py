@@ -1,4 +1,4 @@
-"""The type of each expression of a program, where the program proves it."""
+"""The type of each expression of a program, if the program proves it."""
 
 from __future__ import annotations
 

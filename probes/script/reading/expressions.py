@@ -268,7 +268,7 @@ def assign(machine: Machine, target: ast.AST, value: Value) -> None:
 
 
 def known(value: Value, name: str) -> Value:
-    """A value, or what its name suggests where nothing is known of it."""
+    """A value, or what its name suggests if nothing is known of it."""
     return value if value.kind != "unknown" else replace(guessed(name), term=value.term)
 
 

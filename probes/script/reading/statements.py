@@ -26,7 +26,7 @@ def follow(
     tree: ast.Module, key: str, find: Finder, nodes_of: Callable[[str, ast.Module], Tree]
 ) -> tuple[Machine, bool]:
     """Read a program: the module that is run, under its ``key``, and what it imports of its
-    project. The second value is false where that was too large to follow."""
+    project. The second value is false if that was too large to follow."""
     machine = Machine(key, find)
     machine.run_function = run_function
     machine.make_object = make_object
@@ -44,7 +44,7 @@ def follow(
 
 
 def block(machine: Machine, statements: Sequence[ast.stmt]) -> bool:
-    """Follow statements; true where they end the surrounding code (return, raise, continue)."""
+    """Follow statements; true if they end the surrounding code (return, raise, continue)."""
     for index, statement in enumerate(statements):
         machine.visit()
         if isinstance(statement, ast.If):
@@ -60,7 +60,7 @@ def block(machine: Machine, statements: Sequence[ast.stmt]) -> bool:
 
 
 def _branch(machine: Machine, node: ast.If, rest: Sequence[ast.stmt]) -> tuple[bool, bool]:
-    """Both arms of an ``if``; where one of them leaves, what follows belongs to the other.
+    """Both arms of an ``if``; if one of them leaves, what follows belongs to the other.
 
     The first value says that the surrounding code ends, the second that ``rest`` was followed.
     """
@@ -263,7 +263,7 @@ def run_function(
     machine.was_read(node, visits, events)
     known = [value for value in frame.returned if value.kind != "unknown"]
     if known and known[-1].kind in _PENDING and len(known) < len(frame.returned):
-        machine.unresolved_waits.append(node)  # it waits by a way of its own, where it can
+        machine.unresolved_waits.append(node)  # it waits by a way of its own, if it can
         known = []
     if any(machine.kind(getattr(d, "func", d)) == "function" for d in node.decorator_list):
         known = [replace(v, assumed=v.assumed or _DECORATED) for v in known]
@@ -299,7 +299,7 @@ def _parameters(
 
 
 def _defaults(machine: Machine, node: FunctionNode) -> dict[str, Value]:
-    """The constants that parameters stand for where nothing is given."""
+    """The constants that parameters stand for if nothing is given."""
     plain = [*node.args.posonlyargs, *node.args.args]
     pairs = [
         *zip(reversed(plain), reversed(node.args.defaults), strict=False),

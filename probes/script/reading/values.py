@@ -31,7 +31,7 @@ class Value:
 
     ``op`` names the SDK operation (or class) it belongs to, ``uid`` tells futures apart, ``parts``
     are the elements of a container or the bound arguments, ``const`` holds a constant or the keys
-    of a dict. ``assumed`` says what was taken for granted, where the code does not prove it.
+    of a dict. ``assumed`` says what was taken for granted, if the code does not prove it.
     ``term`` says where it comes from.
     """
 
@@ -53,7 +53,7 @@ class Event(NamedTuple):
 
     ``what`` is submit or wait; ``style`` is plain, async-call, result, await or gather; ``path``
     names the arms of the branches that lead here; ``sure`` is false in error handlers and
-    under tests of a queue's length, where the order is not known. ``loops`` are the statements
+    under tests of a queue's length, if the order is not known. ``loops`` are the statements
     that repeat it, outermost first, also through calls; ``each`` are those and comprehensions.
     ``assumed`` is that of the receiver.
     """

@@ -167,7 +167,7 @@ def inputs_of(datum: Called) -> dict[str, Value]:
 
 
 def tokens_of(datum: Called) -> Term | None:
-    """The tokens of the model input, where it is made of a list of them."""
+    """The tokens of the model input, if it is made of a list of them."""
     given = datum.given("model_input", 0)
     if given is None or given.term is None:
         return None
@@ -190,7 +190,7 @@ def _shift(trace: Trace, datum: Called) -> Iterator[Finding]:
         return
     base = given[0].base
     filled = repeat(base) is not None or base.op in ("list", "choice", "nothing")
-    # Where whole parts follow, they have to be the same for the two to be one sequence.
+    # If whole parts follow, they have to be the same for the two to be one sequence.
     if not filled and wanted[0].start - given[0].start != 1 and _one(given, wanted):
         yield Finding("targets-not-shifted", datum.node, other=_place(trace, tokens))
 

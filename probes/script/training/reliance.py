@@ -166,7 +166,7 @@ def _leaves(script: Script, part: ast.AST, around: list[ast.AST]) -> bool:
 
 
 def _is_left_out(script: Script, node: ast.AST, around: list[ast.AST]) -> bool:
-    """Whether a ``try`` goes on without the next call where what it waits for fails."""
+    """Whether a ``try`` goes on without the next call if what it waits for fails."""
     if not isinstance(node, ast.Try) or any(node is each for each in around):
         return False
     ends = (part for each in node.handlers for part in script.below(each))

@@ -50,7 +50,7 @@ def _is_fixed(call: Called) -> bool:
 
 
 def _of_new_list(script: Script, call: Called) -> bool:
-    """``shuffle(order)`` where ``order`` is made in the same epoch: a list that is shuffled on and
+    """``shuffle(order)`` if ``order`` is made in the same epoch: a list that is shuffled on and
     on has another order each time."""
     given = call.node.args[0] if call.name == "shuffle" and call.node.args else None
     if not isinstance(given, ast.Name):

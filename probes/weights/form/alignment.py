@@ -32,7 +32,7 @@ class Aligned(NamedTuple):
     """``base`` and ``merged`` have their tensors in the same parts; ``names`` leads from those of
     the base to those of the merged model. ``whole`` are names of tensors that are fused in a way
     that cannot be taken apart; ``renamed`` is the prefix of the base and that of the merged model
-    where they differ."""
+    if they differ."""
 
     base: Mapping[str, Tensor]
     merged: Mapping[str, Tensor]

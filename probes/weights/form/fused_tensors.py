@@ -31,7 +31,7 @@ class Apart(NamedTuple):
 
 
 def take_apart(tensors: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> Apart:
-    """Take fused tensors apart where the other model has their parts."""
+    """Take fused tensors apart if the other model has their parts."""
     wanted = {canonical(name): name for name in other}
     result: dict[str, Tensor] = {}
     whole: set[str] = set()
@@ -69,7 +69,7 @@ def _names(match: re.Match[str], tensor: Tensor, wanted: Collection[str]) -> lis
 
 
 def _rows(tensor: Tensor, likes: list[list[Tensor]]) -> list[Tensor]:
-    """The parts in the shapes of the other model's; none where they do not fill the tensor."""
+    """The parts in the shapes of the other model's; none if they do not fill the tensor."""
     size = SIZES.get(tensor.dtype, 0)
     inner = tensor.shape[1:] if len(tensor.shape) == 3 else tensor.shape
     parts: list[Tensor] = []
