@@ -1,6 +1,6 @@
-"""Probes: they look at the world and state what they saw as facts.
+"""Probes read artefacts and state their content as facts.
 
-One folder a probe, which holds all that there is of it (see :mod:`.registry`). A probe imports
+Each probe is one folder, which holds all of its files (see :mod:`.registry`). A probe imports
 :mod:`modelmedic.facts` only, never prints and never judges. Importing this package loads no probe.
 """
 

@@ -1,4 +1,4 @@
-"""A text that lies in no file, read as what it is: recognised, or declared to be."""
+"""Reads a text without a file, recognised by its content or declared to have a form."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def gather_pasted(raw: bytes, vocabulary: Vocabulary, name: str, form: str = "")
             found = rows[0] if form else table.of_file(path, raw[:HEAD])
             if found is not None and (not form or found.fits(path, raw[:HEAD])):
                 return _read(found, path, vocabulary, name)
-        # The probe says what is wrong with it.
+        # The probe reports the fault of the text.
         return _read(rows[0], path, vocabulary, name) if form else None
 
 

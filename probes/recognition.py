@@ -25,7 +25,7 @@ HEAD = 65_536
 _GZIP = b"\x1f\x8b"
 _FACTS_SCHEMA = b'"modelmedic/facts/'
 FACTS_HEAD = 4_096
-"""Bytes at the start of a facts file in which its schema stands."""
+"""Bytes at the start of a facts file that contain its schema."""
 MAX_FILES = 20_000
 MAX_DEPTH = 12
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", ".tox", ".nox"})
@@ -53,7 +53,7 @@ class Artefact(NamedTuple):
         recognise = getattr(load_module(self.probe, "recognition"), f"looks_like_{self.probe}")
         try:
             return bool(recognise(path, head))
-        except OSError:  # what may not be read cannot be recognised
+        except OSError:  # an unreadable file cannot be recognised
             return False
 
     def accepts(self, path: Path, head: bytes) -> bool:
@@ -304,7 +304,7 @@ def _is_skipped(folder: os.DirEntry[str]) -> bool:
 
 
 def _is_read_with(path: Path, units: Iterable[Unit]) -> bool:
-    """Whether the file lies beside one that its probe reads it with."""
+    """Whether the file is read together with one next to it."""
     beside = (u.artefact for u in units if any(p.parent == path.parent for p in u.paths))
     return any(_claimed(path.name, artefact.claims) for artefact in beside)
 
@@ -314,7 +314,7 @@ def _claimed(name: str, claims: Sequence[str]) -> bool:
 
 
 def _unpacked(head: bytes) -> bytes:
-    """The start of what a packed file holds; empty if it is damaged."""
+    """The start of the content of a packed file; empty if it is damaged."""
     import zlib
 
     try:

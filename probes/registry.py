@@ -45,7 +45,7 @@ def load_probe(name: str) -> ProbeFunction:
 
 
 def told(gather: ProbeFunction, progress: Progress) -> dict[str, Any]:
-    """The keyword that tells a probe whom to tell how far it is, if it takes that."""
+    """The keyword argument with the progress, if a probe has a parameter for it."""
     takes = getattr(gather, "__kwdefaults__", None) or {}
     return {"progress": progress} if "progress" in takes else {}
 

@@ -1,4 +1,4 @@
-"""Captures what goes into and comes out of the modules of a reference and of its port.
+"""Captures the inputs and outputs of the modules of a reference and of its port.
 
 Four functions, for those who run on a device of their own; ``diagnose capture`` is made of them:
 

@@ -39,8 +39,8 @@ def load_reference(model: str, *, dtype: str = "float32", seed: int = 0) -> Any:
 
 
 def lowered(model: Any, kind: Any) -> Any:
-    """``model`` with parameters of another number format. Frequencies of rotary embeddings stay as
-    they are, as where a model is loaded in that format."""
+    """``model`` with parameters of another number format. Frequencies of rotary embeddings are not
+    converted, as when a model is loaded in that format."""
     kept = {name: value.clone() for name, value in model.named_buffers() if "inv_freq" in name}
     model = model.to(kind)
     for name, value in model.named_buffers():
@@ -62,10 +62,10 @@ def _has_weights(folder: Path) -> bool:
 def load_port(entry: str, reference: Any, *, dtype: str = "bfloat16") -> Any:
     """The port that ``FILE:NAME`` makes, with the weights of ``reference``.
 
-    NAME is a class or a function. It is called with what it has parameters for: ``config`` (that of
-    the reference), ``state_dict`` (the weights, in the number format of the port), ``dtype``. If it
-    takes no ``state_dict``, weights are loaded by name afterwards; each must have its place.
-    Raises ``ModelMedicError`` (MM532).
+    NAME is a class or a function. It is called with the arguments that it has parameters for:
+    ``config`` (that of the reference), ``state_dict`` (the weights, in the number format of the
+    port), ``dtype``. If it takes no ``state_dict``, weights are loaded by name afterwards; each
+    must have its place. Raises ``ModelMedicError`` (MM532).
     """
     torch, _ = _packages()
     kind = getattr(torch, dtype)
@@ -119,7 +119,7 @@ def _entry(entry: str) -> Any:
 
 
 def _packages() -> tuple[Any, Any]:
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read where it is imported
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when it is imported
     try:
         import torch
         import transformers

@@ -1,4 +1,5 @@
-"""Writes what a replay needs of the reference: configuration, weights, and ``capture.json``."""
+"""Writes the data of the reference that a replay needs: configuration, weights, and
+``capture.json``."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ def write_reference(
     model: Any, folder: Path, runs: Mapping[str, Mapping[str, Any]], *, seed: int = 0,
     decode_from: int | None = None, weights: str = "",
 ) -> Path:  # fmt: skip
-    """Write ``capture.json`` with the configuration of ``model``, what ``runs`` say (the results of
-    :func:`capture_run` by role), and hashes and versions; and the weights, unless ``weights`` names
-    a folder where they lie already."""
+    """Write ``capture.json`` with the configuration of ``model``, the ``runs`` (results of
+    :func:`capture_run` by role), hashes and versions. Write the weights too, unless ``weights``
+    names a folder that holds them."""
     hashes: dict[str, str] = {}
     if not weights:
         with Writer(folder / WEIGHTS, "weights") as writer:

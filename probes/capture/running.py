@@ -1,4 +1,4 @@
-"""Runs a model and writes what each module is given and gives, prefill first, then decoding."""
+"""Runs a model and writes the inputs and outputs of each module, prefill first, then decoding."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class Writer:
     def __init__(self, folder: Path, name: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for old in sorted(folder.glob(f"{name}-*.safetensors")):
-            old.unlink()  # of an earlier capture: its tensors would be taken for ours
+            old.unlink()  # of an earlier capture: its tensors would be mistaken for ours
         self._folder, self._name = folder, name
         self._held: dict[str, Any] = {}
         self._bytes = 0

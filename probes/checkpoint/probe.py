@@ -59,11 +59,11 @@ class _Found(NamedTuple):
 def gather_checkpoint(
     path: Path | str, vocabulary: Vocabulary, *, progress: Progress = UNWATCHED
 ) -> Outcome:
-    """The ``checkpoint`` facts of a file: path, type, and what it is used for if the same line,
-    or the one before it, names the call.
+    """The ``checkpoint`` facts of a file: path, type, and purpose if the same line, or the one
+    before it, names the call.
 
-    Paths with placeholders (``{run_id}``, ``<name>``) are passed over: what they become is not
-    known. Of checkpoints.jsonl, the list that the cookbook writes, the newest are kept. Problems:
+    Paths with placeholders (``{run_id}``, ``<name>``) are skipped: their values are
+    unknown. Of checkpoints.jsonl, the list that the cookbook writes, the newest are kept. Problems:
     MM440 the file cannot be read, MM441 a line, or what the CLI printed, cannot be used, MM442 the
     file was cut, MM476 paths were left out, MM477 there is none in the file.
     """
@@ -136,8 +136,8 @@ def _add_named(collector: Collector, path: Path, progress: Progress) -> int:
 
 
 def _is_listing(head: bytes) -> bool:
-    """Whether ``head`` begins what the CLI prints with ``-f json`` for ``checkpoint list`` and
-    ``info``, ``run list`` and ``info``: checkpoints with their expiry."""
+    """Whether ``head`` is the start of the CLI's output with ``-f json`` for ``checkpoint list``
+    and ``info``, ``run list`` and ``info``: checkpoints with their expiry."""
     return head.lstrip()[:1] == b"{" and _PRINTED in head
 
 
@@ -184,7 +184,7 @@ def _add_entry(
 
 
 def _time(value: Any) -> float | None:
-    """Seconds since 1970; None for what is not a time."""
+    """Seconds since 1970; None if the value is not a time."""
     if not isinstance(value, str) or not 10 <= len(value) <= 40:
         return None
     try:
@@ -204,7 +204,7 @@ def _in_line(text: str, before: str) -> Iterator[_Found]:
 
 
 def _open_call(line: str) -> str:
-    """The line before, where its call goes on in the next line."""
+    """The line before, if its call continues in the next line."""
     return line if line.rstrip().endswith(("(", ",")) else ""
 
 
@@ -233,7 +233,7 @@ def _start(path: Path) -> bytes:
         with open_regular(path) as file:
             return file.read(HEAD)
     except (OSError, ValueError):
-        return b""  # the reader tells why
+        return b""  # the reader reports the reason
 
 
 def _head(path: Path) -> bytes:

@@ -1,7 +1,7 @@
 """neuron_config.json (and config.json) -> facts, before anything is compiled.
 
-The probe computes remainders and an estimate of memory; rules say what they mean. Problems: MM440
-a file cannot be read, MM441 it is not a configuration.
+The probe computes remainders and an estimate of memory; rules interpret them. Problems: MM440 a
+file cannot be read, MM441 it is not a configuration.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def gather_configuration(
     path: Path | str, vocabulary: Vocabulary, *, model: Path | str | None = None, instance: str = ""
 ) -> Outcome:
     """The facts of a configuration: ``path`` is neuron_config.json or a folder that holds it,
-    ``model`` the config.json of the model, by default the one beside it. Never raises."""
+    ``model`` the config.json of the model, by default the one next to it. Never raises."""
     collector = Collector(vocabulary, SOURCE)
     path = Path(path)
     place = path / FILE if path.is_dir() else path
@@ -106,7 +106,7 @@ def _buckets(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cast(given: Mapping[str, Any]) -> str | None:
-    """The cast that compiler_args ask for; what is not stated there may be set elsewhere."""
+    """The cast that compiler_args ask for; a cast that is not stated there may be set elsewhere."""
     text = given.get("compiler_args")
     if not isinstance(text, str):
         return None

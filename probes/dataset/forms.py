@@ -10,8 +10,8 @@ _OTHERS = (("instruction", "output"), ("question", "answer"), ("input", "output"
 
 
 def conversation_of(row: Mapping[str, Any]) -> list[Any] | None:
-    """The messages that a row without ``messages`` stands for; of a preference pair those of the
-    chosen answer. None if it has no form that is known."""
+    """The messages that a row without ``messages`` represents; for a preference pair, those of the
+    chosen answer. None if the form is unknown."""
     if isinstance(row.get("conversations"), list):
         return _share_gpt(row["conversations"])
     answer = next((name for name in _ANSWERS if name in row), "")

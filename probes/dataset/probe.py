@@ -39,13 +39,13 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 def gather_dataset(
     path: Path | str, vocabulary: Vocabulary, *, progress: Progress = UNWATCHED
 ) -> Outcome:
-    """The facts of a JSONL file: for each problem that is looked for a ``dataset_problem``, with
-    count, share of the rows, first line and what was found there, or ``present`` false if no
-    row has it; ``dataset_profile``, ``think_blocks`` and ``tool_format`` of the training data.
+    """The facts of a JSONL file: for each checked problem a ``dataset_problem``, with count, share
+    of the rows, first line and the finding there, or ``present`` false if no row has it;
+    ``dataset_profile``, ``think_blocks`` and ``tool_format`` of the training data.
 
-    Details tell roles, keys and places, never what is said. Problems: MM440 the file cannot be
-    read, MM441 a line is too long to be checked, MM442, MM407 rows were left out (then nothing is
-    said to be absent), MM470 there is no row, MM471 the file is not text.
+    Details show roles, keys and places, never the text of messages. Problems: MM440 the file cannot
+    be read, MM441 a line is too long to be checked, MM442, MM407 rows were left out (then nothing
+    is said to be absent), MM470 there is no row, MM471 the file is not text.
     """
     return _gather(Path(path), vocabulary, progress, named=True)
 
@@ -205,7 +205,7 @@ def _start(path: Path) -> bytes:
         with open_regular(path) as file:
             return file.read(8)
     except (OSError, ValueError):
-        return b""  # the reader tells why
+        return b""  # the reader reports the reason
 
 
 def _read_tables(path: Path, progress: Progress) -> _Reading:
@@ -279,7 +279,7 @@ def _add_figures(collector: Collector, path: Path, reading: _Reading) -> None:
         longest_line=reading.longest[1] or None,
         system_share=rounded(max(reading.systems.values()) / count) if reading.systems else None,
     )  # fmt: skip
-    if len(reading.calls) == 1:  # of several forms, some may be what tools have answered
+    if len(reading.calls) == 1:  # of several forms, some may be in the output of tools
         ((form, rows),) = reading.calls.items()
         collector.add(
             "tool_format", str(path), place="training-data", format=form,

@@ -25,7 +25,7 @@ _FORMS = (
 
 
 class Finding(NamedTuple):
-    """A problem of a row, in the words of the vocabulary, and what was found."""
+    """A problem of a row, in the words of the vocabulary, and its details."""
 
     problem: str
     detail: str

@@ -37,7 +37,7 @@ class Device(NamedTuple):
 
 
 def gather_devices(path: Path | str, vocabulary: Vocabulary) -> Outcome:
-    """The ``neuron_machine`` and ``device_inventory`` facts of what neuron-ls printed."""
+    """The ``neuron_machine`` and ``device_inventory`` facts of the output of neuron-ls."""
     collector = Collector(vocabulary, SOURCE)
     path = Path(path)
     try:

@@ -24,8 +24,8 @@ _TOML_HEAD = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:\[\[?[\w.]+\]\]?\s*(?:\n|\Z)|[\
 class Listing:
     """The packages of a file: name -> (version, line); the line is 0 if the form has none.
 
-    ``complete`` says that the file lists everything that is installed, so that a package it does
-    not name is not there. ``problems`` are those of single lines (MM431 to MM434).
+    ``complete`` is true if the file lists everything that is installed, so that a missing package
+    is not installed. ``problems`` are those of single lines (MM431 to MM434).
     """
 
     packages: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -49,8 +49,8 @@ def read_listing(path: Path) -> Listing:
 
 
 def parse_listing(text: str, name: str) -> Listing:
-    """The packages in a text of any of the forms; ``name`` is the file name, used to tell them
-    apart and in problems. Never raises."""
+    """The packages in a text of any of the forms; ``name`` is the file name, which decides the form
+    and is named in problems. Never raises."""
     if text.lstrip()[:1] in ("{", "[") and not _TOML_HEAD.match(text):
         return _json_listing(text, name)
     if name.endswith((".lock", ".toml")) and _TOML_HEAD.match(text):
@@ -81,7 +81,7 @@ def _json_listing(text: str, name: str) -> Listing:
 
 def _text_listing(text: str, name: str) -> Listing:
     lines = text.splitlines()
-    # Only the two programs that list what is installed write these heads.
+    # Only the two programs that list the installed packages write these heads.
     complete = any(line.split()[:2] == ["Package", "Version"] or
                    line.startswith("# packages in environment at")
                    for line in lines[:20])  # fmt: skip

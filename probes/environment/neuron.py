@@ -75,7 +75,8 @@ def sdk_release(packages: Mapping[str, str]) -> str | None:
 
 
 def add_disk_space(collector: Collector, folder: Path, model: Path | None) -> None:
-    """Add the ``disk_space`` where ``folder`` lies, beside the size of the weights in ``model``."""
+    """Add the ``disk_space`` of the disk of ``folder``, along with the size of the weights in
+    ``model``."""
     try:
         free = shutil.disk_usage(folder).free / 1e9
     except (OSError, ValueError) as error:
@@ -124,7 +125,7 @@ def _instance_type(root: Path) -> str | None:
 
 
 def _system_packages(root: Path) -> dict[str, str] | None:
-    """Name -> version of what dpkg has installed; None if there is no dpkg."""
+    """Map the packages that dpkg has installed to their versions; None if there is no dpkg."""
     text = _text(root / "var/lib/dpkg/status")
     if text is None:
         return None

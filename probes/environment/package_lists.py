@@ -66,7 +66,7 @@ def _plain(text: str, is_conda: bool) -> Entry | None:
     pinned = _PINNED.match(text)
     if pinned:
         name = pinned[1]
-        # A single `=` and a build string behind it are conda's.
+        # A single `=` followed by a build string is conda's.
         if is_conda or _SINGLE.match(text):
             name = _CONDA_NAMES.get(name.lower(), name)
         return Entry(name, "" if pinned[3] else pinned[2])
@@ -95,7 +95,7 @@ def _option(text: str, previous: str) -> Entry | None:
 
 
 def _url(text: str) -> Entry | None:
-    """`name @ URL`, or a bare URL; the file name of a wheel tells the version."""
+    """`name @ URL`, or a bare URL; the file name of a wheel holds the version."""
     direct = _DIRECT.match(text)
     url = direct[2] if direct else text
     file = url.partition("#")[0].partition("?")[0].rpartition("/")[2].replace("%2B", "+")
@@ -114,7 +114,7 @@ _CONDA_NAMES = {"pytorch": "torch"}
 
 
 def toml_packages(text: str) -> tuple[list[Entry], str, int]:
-    """The packages of a TOML lock file, and what is wrong with it ("" if nothing) at which line.
+    """The packages of a TOML lock file, and its fault ("" if none) with the line.
 
     A broken file is read line by line, so that its good part survives.
     """

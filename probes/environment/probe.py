@@ -1,4 +1,4 @@
-"""The environment of a run: Python, platform, packages, and which variables are set.
+"""The environment of a run: Python, platform, packages, and the names of set variables.
 
 Packages are looked up by their metadata; none is imported. Values of variables are never stored.
 """
@@ -35,7 +35,7 @@ CORE_PACKAGES = (
     "pip", "setuptools", "uv",
 )  # fmt: skip
 
-# Packages whose absence says something; the others are simply not listed.
+# Packages whose absence is evidence; the others are simply not listed.
 EXPECTED_PACKAGES = frozenset({
     "tinker", "tinker-cookbook", "tml-renderers", "torch", "torchvision", "transformers",
     "neuronx-distributed", "neuronx-distributed-inference", "torch-neuronx", "neuronx-cc", "numpy",
@@ -146,7 +146,8 @@ def _from_interpreter(vocabulary: Vocabulary, python: Path | None, everything: b
             name=name,
             version=version or None,
             location=folder or None,
-            # Such a stand-in has no usable module; its own text says what to install instead.
+            # Such a stand-in has no usable module; its own text names the package to install
+            # instead.
             placeholder=True if placeholder else None,
             importable=False if placeholder else None,
         )
@@ -160,7 +161,7 @@ def _from_file(vocabulary: Vocabulary, path: Path, everything: bool) -> Outcome:
     from .freeze import read_listing
 
     listing = read_listing(path)
-    # Only a list of what is installed was measured; a lock file says what ought to be.
+    # Only a list of installed packages was measured; a lock file lists the intended ones.
     collector = Collector(vocabulary, _SOURCE, "measured" if listing.complete else "inferred")
     collector.extend(listing.problems)
     for name, (version, line) in sorted(listing.packages.items()):

@@ -115,7 +115,7 @@ def _component(
 
 
 def ratio_and_state(row: dict[str, Any]) -> tuple[float | None, str | None]:
-    """The R-ratio of a row, or the reason why there is none; a row with BC needs none."""
+    """The R-ratio of a row, or the reason why it is missing; a row with BC needs none."""
     value = row.get("r_ratio")
     if isinstance(value, float) and not math.isfinite(value):
         return None, "nan" if math.isnan(value) else "infinite"

@@ -14,7 +14,7 @@ STAGE5, STAGE6 = "results/stage5.json", "results/stage6.json"
 
 
 class Verdict(NamedTuple):
-    """Whether Stage 5 and Stage 6 passed; None if the files do not tell."""
+    """Whether Stage 5 and Stage 6 passed; None if unknown."""
 
     stage5: bool | None = None
     stage6: bool | None = None
@@ -142,7 +142,7 @@ def _given(folder: Folder, name: str, alone: bool, computed: bool | None) -> boo
 
 
 def _both(left: bool | None, right: bool | None) -> bool | None:
-    """And, where None is "not known" and one known side is enough."""
+    """Logical and, with None for unknown; one known side is enough."""
     if left is None or right is None:
         return left if right is None else right
     return left and right

@@ -1,4 +1,4 @@
-"""Stage 3: where the failing components lie, and what the script said about them.
+"""Stage 3: the places of the failing components, and the verdicts of the script.
 
 Stage 2 tests components alone, so its order is not data path. A failing component is step-like if
 every tested composite that contains it fails too, and spike-like if one of them passes.

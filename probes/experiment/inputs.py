@@ -11,7 +11,7 @@ from . import benchmarks
 from .reading import Folder, part, text_of
 
 MAX_CANDIDATES = 20
-# At least two of these make a JSON file in the folder the settings of a run.
+# A JSON file in the folder with at least two of these holds the settings of a run.
 _SIGNS = ("target_stack", "model_path", "compiled_model_path", "model_class", "config_class",
           "port_inner_class", "num_tokens_to_check")  # fmt: skip
 _SETTINGS = {

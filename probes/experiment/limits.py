@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .reading import Folder, part, size
 
 NAME = "calibrated_thresholds.json"
-# The first that is there counts: calibration may lie in any place.
+# The first existing file counts: calibration may be in any of these places.
 _PLACES = (NAME, f"results/{NAME}")
 
 

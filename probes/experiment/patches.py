@@ -1,4 +1,4 @@
-"""Stage 4: what the source of each patch shows, and the R-ratio of its component before and after.
+"""Stage 4: the source of each patch, and the R-ratio of its component before and after.
 
 Patches are parsed, never imported. Which component a patch is for follows from its file name.
 """

@@ -29,7 +29,7 @@ _PARTS = {
 
 
 class Folder:
-    """The experiment folder at ``root``; what is wrong with its files goes to ``collector``."""
+    """The experiment folder at ``root``; problems with its files go to ``collector``."""
 
     def __init__(self, root: Path, collector: Collector) -> None:
         self.root, self.collector = root, collector
@@ -40,7 +40,7 @@ class Folder:
         self._look()
 
     def _look(self) -> None:
-        """Find the folders that may not be read: nothing is known of what is in them."""
+        """Find the folders that may not be read, whose contents are therefore unknown."""
         for name, holds in _PARTS.items():
             path = self.root / name
             if self.is_closed(name) or not os.path.isdir(path):

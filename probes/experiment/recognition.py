@@ -25,7 +25,7 @@ _FOLDERS = ("results", "tests", "patches")
 def looks_like_experiment(path: Path, head: bytes = b"") -> bool:
     """Whether ``path`` is a folder with files of the workflow; ``head`` is not used (folders
     have none). Never raises."""
-    # os.path, not Path: below a folder that may not be read it says no instead of raising.
+    # os.path, not Path: below an unreadable folder it returns False instead of raising.
     if head or not os.path.isdir(path):
         return False
     if any(os.path.isfile(path / name) for name in _OWN_NAMES):

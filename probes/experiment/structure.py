@@ -190,7 +190,7 @@ def _parent(types: Mapping[str, str], path: str) -> str | None:
 
 
 def role_of(kind: str) -> str | None:
-    """The job that a class does, if its name tells it."""
+    """The job of a class, if its name shows it."""
     return next((role for role, name in _ROLES if name.search(kind)), None)
 
 

@@ -15,8 +15,8 @@ _DIGITS = re.compile(r"(?<![^.])\d+(?![^.])")
 
 
 class Tree(NamedTuple):
-    """Paths without the root's ``model.`` -> class ("" if the form does not tell it).
-    ``raw`` maps the paths as written to the stripped ones."""
+    """Paths without the root's ``model.`` -> class ("" if the form lacks it). ``raw`` maps the
+    paths as written to the stripped ones."""
 
     name: str
     types: Mapping[str, str]
@@ -111,7 +111,7 @@ def _tree(folder: Folder, name: str, found: dict[str, str]) -> Tree:
 
 
 def _walk(node: Any, parent: str, depth: int) -> Iterator[tuple[str, str]]:
-    """(path, class) of a node and what is below it, for both JSON forms."""
+    """(path, class) of a node and of everything below it, for both JSON forms."""
     if not isinstance(node, dict) or depth > MAX_DEPTH:
         return
     kind, children = node.get("type"), node.get("children")

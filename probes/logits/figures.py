@@ -19,7 +19,7 @@ _FLOOR = 1e-5  # absolute tolerance of each entry of the tolerance map
 _BF16_BITS = 7  # of the mantissa
 _BINS = 100
 _ANY = -1
-_LEAST_AGREEING = 3  # tokens in a row, to tell where a pass of full length begins
+_LEAST_AGREEING = 3  # tokens in a row that show where a pass of full length begins
 
 
 class Start(NamedTuple):
@@ -140,7 +140,7 @@ def _compare_row(found: Figures, rows: Sequence[Any], place: int) -> None:
 
 
 def _shift(reference: Any, target: Any) -> float:
-    """The constant by which the target lies above a multiple of the reference."""
+    """The constant offset of the target from a multiple of the reference."""
     off = reference - reference.mean()
     spread = float(off @ off)
     slope = float(off @ target) / spread if spread > 0 else 0.0

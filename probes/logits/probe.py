@@ -64,7 +64,7 @@ def gather_logits(
 
 
 def _tell(start: Start | None, folder: Path, collector: Collector) -> None:
-    """Say what the file does not hold."""
+    """Report the parts that the file lacks."""
     where = Location(str(folder / TARGET))
     if start is None:
         text = ("its beginning is unknown, as its tokens agree with the reference nowhere; "
@@ -120,7 +120,7 @@ def _add(collector: Collector, folder: Path, found: Figures) -> None:
 
 
 def _rounded(value: float | None) -> float | None:
-    """Five digits; None for what is not a number."""
+    """Five digits; None if the value is not a number."""
     if value is None or not np.isfinite(value):
         return None
     return float(f"{value:.5g}")

@@ -11,8 +11,8 @@ _MAX_ENTRIES = 4_096
 
 
 def looks_like_logits(path: Path, head: bytes = b"") -> bool:
-    """Whether ``path`` is a folder with saved logits, or with the plots beside which they are
-    saved. ``head`` is not used (folders have none). Never raises."""
+    """Whether ``path`` is a folder with saved logits, or with the plots that are saved next to
+    them. ``head`` is not used (folders have none). Never raises."""
     if head:
         return False
     try:

@@ -95,7 +95,7 @@ def _unpacked(name: str) -> str:
 
 
 def size_of(paths: Sequence[Path]) -> int:
-    """Bytes that the files hold; 0 if it takes unpacking to tell, or none can be looked at."""
+    """Size of the files in bytes; 0 if it is only known after unpacking, or no file is readable."""
     if any(_unpacked(path.name) != path.name for path in paths):
         return 0
     try:
@@ -134,8 +134,8 @@ class LogStream:
         return (self._names[-1], self._starts[-1]) if self._starts else ("", 1)
 
     def pieces(self) -> Iterator[Piece]:
-        """The stream, in pieces of about :data:`CHUNK` bytes; where they end depends on the
-        stream alone, not on the files that it comes from."""
+        """The stream, in pieces of about :data:`CHUNK` bytes; the ends of pieces depend on the
+        stream alone, not on its files."""
         line, rest, skipping = 1, b"", False
         self._passed = 0  # bytes of the stream before the rest
         for data in self._even(self._lines()):
@@ -184,7 +184,8 @@ class LogStream:
             yield b"".join(held)
 
     def _lines(self) -> Iterator[bytes]:
-        """The bytes of all files; each file ends with a line end. Notes where each begins."""
+        """The bytes of all files; each file ends with a line end. Records where each file
+        begins."""
         offset = 0
         for path in self._paths:
             start, last = offset, b""
@@ -242,7 +243,7 @@ class _Snapshot(FileIO):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._left = os.fstat(self.fileno()).st_size or MAX_BYTES  # some do not tell their size
+        self._left = os.fstat(self.fileno()).st_size or MAX_BYTES  # some do not report their size
 
     def read(self, size: int | None = -1, /) -> bytes:
         self._pass_hole()
@@ -258,7 +259,7 @@ class _Snapshot(FileIO):
         except OSError as error:
             if error.errno == errno.ENXIO:  # nothing but a hole is left
                 self._left = 0
-        except AttributeError:  # a system that does not tell
+        except AttributeError:  # a system without this call
             pass
 
 

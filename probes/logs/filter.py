@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from .events import table
 
-# Of several reasons the first counts. The order is that of the budgets in :mod:`.tally`.
+# If several reasons apply, the first counts. The order is that of the budgets in :mod:`.tally`.
 EVENT, LEVEL, WORD = range(3)
 TRACEBACK = b"Traceback (most recent call last"
 _LEVELS = (
@@ -44,7 +44,7 @@ class Pattern(Protocol):
 
 class Filter(NamedTuple):
     """The patterns: ``any`` finds every line of interest, ``strong`` those that have more than a
-    word of trouble, the others tell why."""
+    word of trouble, the others classify it."""
 
     any: Pattern
     strong: Pattern
@@ -80,6 +80,6 @@ def log_filter() -> Filter:
 
 def key_of(text: bytes) -> tuple[bytes, ...]:
     """The part of ``text`` that lines of the same kind share; HTTP statuses separate kinds."""
-    # The end of a traceback says more than its middle.
+    # The end of a traceback is more informative than its middle.
     start = text if len(text) < 2 * _KEY_LENGTH else text[:_KEY_LENGTH] + text[-_KEY_LENGTH:]
     return (start.translate(None, _VARYING), *_STATUS.findall(start))

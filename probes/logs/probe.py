@@ -153,7 +153,7 @@ def _add_silence(collector: Collector, silence: SilenceFinder, stream: LogStream
 
 
 def _add_metrics(collector: Collector, printed: PrintedMetrics, stream: LogStream) -> None:
-    """The courses that the newest file shows, unless the run wrote its metrics beside it."""
+    """The courses in the newest file, unless the run wrote its metrics next to it."""
     from ..metrics.config import RunConfig
     from ..metrics.printed import MIN_ROWS
     from ..metrics.probe import add_run

@@ -11,7 +11,7 @@ from ...reading.text.log_lines import log_head
 from ...reading.text.tracebacks import starts_traceback
 from .files import HEAD, LogFamilies
 
-# So few lines in a file of such a name were kept for the error that stands among them.
+# A file with such a name and so few lines was kept for the error in it.
 SHORT = 60
 _LOGS = (".log", ".out", ".err")
 _PASTED = ("", ".txt", ".err", ".out", ".log")

@@ -14,7 +14,7 @@ from .files import Piece
 
 _CLOCK = rb"(?P<h>\d{1,2}):(?P<m>[0-5]\d):(?P<s>[0-5]\d)(?:[.,](?P<f>\d{1,9}))?"
 _DAY = rb"(?P<Y>\d{4})[-/](?P<M>\d\d)[-/](?P<D>\d\d)"
-# The name of each says what its times count from: only times of one name can be subtracted.
+# The name of each is the origin of its times: only times of one name can be subtracted.
 _FORMS = tuple(
     (name, re.compile(pattern))
     for name, pattern in (
@@ -42,7 +42,7 @@ class Stamp(NamedTuple):
 
 
 def stamp_at(text: bytes, start: int = 0) -> Stamp | None:
-    """The time of the line that begins at ``start``, or None. Time zones are not looked at."""
+    """The time of the line that begins at ``start``, or None. Time zones are ignored."""
     head = text[start : start + 1]
     if not head or head in b" \t\r\n":
         return None
@@ -86,14 +86,14 @@ def _seconds(found: re.Match[bytes]) -> float | None:
     return day.toordinal() * DAY_S + clock
 
 
-# Lines without a time that are passed in search of one that has it.
+# Lines without a time that are skipped in search of one that has it.
 PROBE_LINES = 200
 # The text between two lines with times may be the rest of the first one's message; lines that were
 # printed meanwhile prove that there was no silence.
 MAX_BETWEEN = 16 << 10
 _CONTINUES = b" \t\r\n|+=-*#}])<>{(~_\xe2"
 _CONTINUATIONS = (b"Your connection may be unreliable", b"Traceback (most recent call last")
-# Behind a gap they show that a new process writes on in the file of an older one.
+# After a gap they show that a new process continues the file of an older one.
 _STARTS = (b"Command line invocation:", b"Logging to: ")
 _START_LINES = 4
 # So does a second session, a little later.
@@ -110,7 +110,7 @@ class Gap(NamedTuple):
 
 
 class _Mark(NamedTuple):
-    """A line with a time: where it begins and ends in its piece."""
+    """A line with a time: its start and end in its piece."""
 
     start: int
     end: int

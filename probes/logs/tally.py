@@ -1,7 +1,7 @@
 """Reads the lines of interest of a log: each kind of message closely, its repetitions by count.
 
-The log passes as a window over the stream. What a hit leads to depends on the lines around it, not
-on where the window ends: it always reaches :data:`BACK` bytes back and :data:`AHEAD` forward.
+The log passes as a window over the stream. The result of a hit depends on the lines around it, not
+on the end of the window: it always reaches :data:`BACK` bytes back and :data:`AHEAD` forward.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AHEAD = 256 << 10
 # Kinds of messages that are read with care, by the reason for which their line was found: events,
 # HTTP statuses and tracebacks; warnings and errors; lines with a word of trouble.
 BUDGETS = (1_500, 2_000, 1_000)
-# As many again of those in the last part of the log, where the error that ended it stands.
+# As many again of those in the last part of the log, which holds the error that ended it.
 TAIL = 256 << 10
 MAX_READ = 5
 MAX_BACK_LINES = 50
@@ -63,8 +63,8 @@ class Tally:
         self._messages: list[Message] = []
         self._text = b""
         self._line = 1  # of the first byte of the text
-        self._from = 0  # where the part begins that has not been searched
-        self._covered = 0  # where the last message that was read ends
+        self._from = 0  # start of the part that has not been searched
+        self._covered = 0  # end of the last message that was read
         self._group = 0
 
     def feed(self, piece: Piece) -> None:
@@ -96,7 +96,8 @@ class Tally:
         return self._messages
 
     def _search(self, end: int, *, again: bool = False) -> None:
-        """Find the lines of interest up to ``end``; ``again`` takes only what was left out."""
+        """Find the lines of interest up to ``end``; ``again`` takes only lines that were left
+        out."""
         text, at = self._text, self._from
         counted, number = 0, self._line
         while at < end:
@@ -116,7 +117,7 @@ class Tally:
         self._from = end
 
     def _take(self, start: int, end: int, number: int, *, again: bool) -> int:
-        """Read or count the line of interest at ``start``; returns where to continue."""
+        """Read or count the line of interest at ``start``; return the place to continue."""
         line = self._text[start:end]
         region = self._region(start, end)
         key = key_of(self._text[start:region])
@@ -168,7 +169,7 @@ class Tally:
         return plain.end() if plain else end
 
     def _read(self, start: int, number: int) -> tuple[list[Message], int]:
-        """The messages of the line at ``start`` and where the last of them ends."""
+        """The messages of the line at ``start`` and the end of the last of them."""
         begin, first = self._begin(start, number)
         messages, stop = self._message(begin, first)
         if stop <= start:  # the message above ends before this line
@@ -177,7 +178,7 @@ class Tally:
         return [replace(each, group=self._group) for each in messages], stop
 
     def _message(self, start: int, number: int) -> tuple[list[Message], int]:
-        """The messages of what begins at ``start`` and where it ends."""
+        """The messages that begin at ``start`` and their end."""
         for size in (_FIRST_TRY, _SECOND_TRY, _LAST_TRY):
             lines, ends = self._lines(start, number, size)
             messages, stop = scan_first(lines)
@@ -210,7 +211,7 @@ class Tally:
         return _decode(self._text[start : min(end, start + MAX_LINE)])
 
     def _lines(self, start: int, number: int, size: int) -> tuple[list[Line], list[int]]:
-        """At most ``size`` lines from ``start``, cleaned, and where in the text each ends."""
+        """At most ``size`` lines from ``start``, cleaned, and the end of each in the text."""
         lines: list[Line] = []
         ends: list[int] = []
         at, limit = start, min(start + AHEAD, len(self._text))
@@ -245,6 +246,6 @@ def _longest(text: str) -> float:
 
 
 def _with_count(kind: _Kind) -> Iterator[Message]:
-    """The messages of a kind; the first ones stand for all that were only counted."""
+    """The messages of a kind; the first ones represent all that were only counted."""
     for message in kind.messages:
         yield replace(message, count=1 + kind.more, longest_s=kind.longest_s)

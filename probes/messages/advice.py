@@ -11,7 +11,7 @@ _LONGEST = 20_000
 _MOST_SENTENCES = 2
 # A full stop inside a name (`model.eval()`, `1.15`) ends no sentence.
 _ENDS = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)\s|\n|;\s|\s-\s")
-# A sentence behind the first one that begins with what to do: "[...] is not allowed - Use an X".
+# A sentence after the first one that begins with an action: "[...] is not allowed - Use an X".
 _IMPERATIVE = re.compile(
     r"\A(?:[Uu]se (?!of\b)|[Ss]et (?!of\b|up\b|to\b)|[Pp]ass |[Pp]ick |[Cc]hoose |[Rr]educe "
     r"|[Ii]ncrease |[Dd]ecrease |[Rr]eplace |[Rr]emove |[Ss]pecify |[Pp]rovide |[Aa]void "
@@ -38,7 +38,7 @@ _ELSEWHERE = re.compile(
 
 
 def advice_of(text: str) -> str:
-    """The sentences of a message that tell its reader what to do; "" if there is none."""
+    """The sentences of a message that advise its reader; "" if there are none."""
     found: list[str] = []
     for number, sentence in enumerate(_ENDS.split(text[:_LONGEST])):
         said = sentence.strip(" \t'\"").removeprefix("- ")

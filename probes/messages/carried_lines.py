@@ -22,7 +22,7 @@ _WHOLE = re.compile(rf'"{re.escape(HEADER)}:?(?:\\n)?"')
 
 
 def uncarried(lines: Sequence[Line]) -> list[Line]:
-    """The lines without what was put before and behind each, those of each process together.
+    """The lines without the texts that were put before and after each, grouped by process.
 
     A traceback that was written into one line, or into one JSON record for each of its lines, is
     spread out again.
@@ -39,8 +39,8 @@ def uncarried(lines: Sequence[Line]) -> list[Line]:
 
 
 def _unquoted(lines: Sequence[Line]) -> Sequence[Line]:
-    """The lines without the mark of a quotation, if all have it with no blank behind it, or
-    without the marks of code, if each of them was put between two."""
+    """The lines without the mark of a quotation, if all have it without a blank after it; or
+    without the marks of code, if each line is between two of them."""
     texts = [line.text for line in lines if line.text.strip()]
     if len(texts) > 1 and all(_CODE.match(text) for text in texts):
         return [Line(line.number, line.text.strip()[1:-1]) for line in lines]
@@ -88,7 +88,7 @@ def _unnumbered(lines: Sequence[Line]) -> Sequence[Line]:
 
 
 def _is_mixed(parts: Sequence[Carried]) -> bool:
-    """Whether a process goes on behind lines of another one."""
+    """Whether a process continues after lines of another one."""
     left: set[str] = set()
     current = ""
     for part in parts:
@@ -101,8 +101,9 @@ def _is_mixed(parts: Sequence[Carried]) -> bool:
 
 
 def _streams(lines: Sequence[Line], parts: Sequence[Carried]) -> list[Line]:
-    """The lines of each process together, in order of their first lines. An empty line parts what
-    did not follow each other: lines of one process between which others speak do."""
+    """The lines of each process together, in order of their first lines. An empty line separates
+    texts that did not follow each other; lines of one process follow each other even if other
+    processes wrote between them."""
     streams: dict[str, list[Line]] = {}
     previous: Carried | None = None
     last: dict[str, Carried] = {}

@@ -38,8 +38,8 @@ class Checks:
         self, collector: Collector, message: Message, owner: Attribution | None,
         site: KnownSite | None, place: Callable[[int], str],
     ) -> None:  # fmt: skip
-        """Add the ``failed_check`` of a message that an exception tells, if its traceback shows
-        the assertion, or the public sources have the test before it."""
+        """Add the ``failed_check`` of a message of an exception, if its traceback shows the
+        assertion, or the public sources contain the test before the message."""
         here = self._standing
         if here and (here.cut or here.line != message.line):
             here = None
@@ -70,7 +70,7 @@ class Checks:
 
 
 def _of_rest(found: FailedCheck, made: str) -> FailedCheck:
-    """A test of what a division leaves is one of the two that are divided."""
+    """A test of the remainder of a division concerns one of its two operands."""
     rest = _REST.match(made)
     if rest is None or found.subject != rest[1] or found.kind == "multiple":
         return found
@@ -78,13 +78,13 @@ def _of_rest(found: FailedCheck, made: str) -> FailedCheck:
 
 
 def _is_passed_on(site: KnownSite) -> bool:
-    """Whether the test is that of a helper, which raises if what it was given does not hold."""
+    """Whether the test is in a helper, which raises if its argument is invalid."""
     function = site.place.partition(" ")[0]
     return bool(_PASSED_ON.search(function) and _GIVEN.match(site.guard))
 
 
 def makes(made: str, subject: str) -> bool:
-    """Whether one of some assignments works out what a test looks at."""
+    """Whether one of the assignments computes the value that a test checks."""
     name = re.match(r"\w+", subject)
     if name is None or not made:
         return False
@@ -96,7 +96,7 @@ def makes(made: str, subject: str) -> bool:
 
 
 def _is_given(value: str) -> bool:
-    """Whether a value is only what the caller gave, out of arguments or a configuration."""
+    """Whether a value is only a value of the caller's, from arguments or a configuration."""
     match = re.match(r"([\w.]+)([(\[]?)", value)
     if match is None or (not match[2] and match.end() < len(value)):
         return False

@@ -10,7 +10,7 @@ from typing import NamedTuple
 _MAX_LINE = 2_000
 _MAX_VALUE = 160
 _SPEAKS = ("neuronxcc", "neuroncc", "neuronx-cc", "neuron-cc", "tensorizer error", "BIR ", "[NCC_I")
-# Codes with a page of their own say what to change in the model; they are not failures within.
+# Codes with a page of their own name the change in the model; they are not internal failures.
 _EXPLAINED = re.compile(r"\bNCC_E[A-Z]{3}\d{3}\b")
 # A code whose sentence begins on the next line: who pasted it has wrapped it.
 _WRAPPED = re.compile(r"\[NCC_I[A-Z]{3}\d{3}\]\s{0,9}\Z")

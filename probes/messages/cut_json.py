@@ -42,7 +42,7 @@ def _joined(lines: Sequence[Line], at: int) -> str:
 
 
 def _plain(raw: str) -> str:
-    import json  # only for what was copied out of a notebook
+    import json  # only for texts copied out of a notebook
 
     try:
         return str(json.loads(f'"{raw}"'))

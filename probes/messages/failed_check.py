@@ -1,6 +1,6 @@
-"""The check that refused a call: the test that held where an error is raised, what kind of test it
-is, and what it is about. The test is that of the ``assert`` that a traceback shows, or the one
-before the message in the public sources."""
+"""The check that refused a call: the test that held when an error was raised, its kind, and its
+subject. The test is that of the ``assert`` that a traceback shows, or the one before the message in
+the public sources."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FOUND = re.compile(r"(?:\A|[._])(?:missing|absent)(?:_|\Z)")
 _FOUND_WRONG = re.compile(
     r"(?:\A|[._])(?:invalid|unexpected|unknown|duplicates?|extra|errors?|failures?|bad|wrong)(?:_|\Z)"
 )
-"""Names of lists of what was found."""
+"""Names of lists of results."""
 _LITERAL = re.compile(r"\A[\[({]|\A(?:\w+\.)*[A-Z][A-Z0-9_]+\Z")
 _GOES_ON = re.compile(r",(?: [rf]?[\"'(][^\n]{0,300})?\Z")
 """A message that goes on in the next line."""
@@ -38,7 +38,7 @@ _REFUSED = re.compile(
 _ABLE = re.compile(
     r"(?:\A|[._])(?:supports?|supported|can|able|allows?|capable|compatible)(?:_|\Z)"
 )
-"""Names of what a model, kernel or release can do."""
+"""Names of the abilities of a model, kernel or release."""
 _LOOKED_UP = re.compile(r"(?:\A|\.)(?:get|getattr)\(")
 _WENT_WELL = re.compile(
     r"(?:\A|[._])(?:pass(?:ed)?|success(?:ful)?|ok|equal|match(?:es|ed)?|close)\Z"
@@ -52,7 +52,7 @@ _OF_TYPE = re.compile(
 _ON_FROM = frozenset({"at most 0", "at most 1", "less than 1", "less than 2"})
 """Bounds of a number that only show whether something is on."""
 _LEFT = re.compile(r"(?:\A|[._(])(?:num_)?(?:free|available|remaining|unused|idle)(?:_|\b)")
-"""Names of what is handed out until nothing is left."""
+"""Names of resources that are handed out until none is left."""
 _GIVEN_TO = re.compile(r"\A(?:kwargs|(?:\w+\.)*\w*(?:config|cfg|args|kwargs))\Z")
 _FILE = re.compile(r"\b(?:exists|isfile|isdir|is_dir|is_file)\(")
 _TYPE = re.compile(r"\A(?:isinstance|issubclass|callable)\(|__class__|\Atype\(")
@@ -204,7 +204,7 @@ def _of_comparison(test: ast.Compare, held: bool) -> _Found | None:
     if isinstance(left, ast.Constant) and op in _MIRRORED:
         left, right, op = right, left, _MIRRORED[op]
     one, other = _text(left), _text(right)
-    if one == other:  # of two objects; their names are not told
+    if one == other:  # of two objects, whose names are unknown
         return None
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod):
         return ("multiple", _text(left.left), _text(left.right)) if op in ("!=", ">") else None

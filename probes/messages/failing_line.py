@@ -73,7 +73,7 @@ class _Reader:
             self.lines.append((self._path, self.line, self.code))
 
     def behind(self, text: str) -> None:
-        """A line behind a frame: its code, or the error."""
+        """Read a line after a frame: its code, or the error."""
         marked = _CODE.search(text)
         first, self._first = self._first, False
         if marked:
@@ -96,7 +96,7 @@ def _within_package(path: str) -> str:
 
 
 def failing_line(lines: Sequence[str]) -> FailingLine | None:
-    """The place at which the last traceback in ``lines`` stands still; None without frames."""
+    """Find the failing line of the last traceback in ``lines``; None without frames."""
     read = _Reader()
     for number, whole in enumerate(lines, 1):
         text = _CARRIER.sub("", whole[:_MAX_LINE])

@@ -22,8 +22,8 @@ class Happenings:
                 self._leading.setdefault(message.group, message)
 
     def owner(self, message: Message) -> Attribution | None:
-        """The owner of a message. A cause of unknown origin, or out of a library that others call,
-        belongs to the owner of what it led to."""
+        """The owner of a message. A cause of unknown origin, or from a library that others call,
+        belongs to the owner of the error that it led to."""
         found = self._owner(message)
         return self._origins.within(found, self._about) if found else None
 

@@ -1,7 +1,7 @@
-"""Messages of the public sources of the Neuron stack, known again by the runs of their words.
+"""Messages of the public sources of the Neuron stack, recognised by runs of their words.
 
 ``known_sites.txt`` holds for each message template numbers made of the words that do not change,
-and where and when the message is given. It is read when a message is first asked for.
+and the place and condition of the message. It is read when a message is first looked up.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OWNERS = frozenset({
 """Owners of the messages in the file; kept here so that the file need not be read."""
 FILE = Path(__file__).with_name("known_sites.txt")
 PLACES = 24
-"""Bits of the number of a record beside a run in the index."""
+"""Bits of the number of a record, next to those of a run, in the index."""
 _KINDS = ("raise", "assert", "warn", "said")
 _GOING_ON = "said"
 MAX_CALLS = 3
@@ -133,7 +133,7 @@ class KnownSites:
         return int(words) if found >= len(wanted) - len(wanted) // 4 else 0
 
     def _site(self, records: list[list[Any]]) -> KnownSite | None:
-        """The one place of records that are alike; what differs between them is left out."""
+        """The one place of records that are alike, without their differences."""
         packages = tuple(dict.fromkeys(
             self._head["packages"][number] for record in records for number in record[2]
         ))  # fmt: skip

@@ -51,6 +51,6 @@ class Message:
 
 
 def unwrapped(text: str) -> str:
-    """The own words of a message that stands within those of all messages of its library."""
+    """The specific words of a message, without those that all messages of its library share."""
     words, found, _ = text.partition(_BEFORE)[2].partition(_BEHIND)
     return words if found and words else text

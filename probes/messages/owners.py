@@ -1,4 +1,4 @@
-"""Whose message is it? The owner of a message, how sure that is, and what tells.
+"""Whose message is it? The owner of a message, its certainty, and the evidence.
 
 The signs are data (``owners`` of the vocabulary). The strongest kind of sign decides: the module of
 the exception, the frame that raised it, a class name that only one package has, the logger, an
@@ -19,7 +19,7 @@ from .known_sites import OWNERS, KnownSite, known_sites
 from .message import Message, unwrapped
 
 OTHER_SERVICE = "other_service"
-# Python's import reports what an environment lacks, whoever asks for it.
+# Python's import reports missing packages, whoever imports them.
 _IMPORTING = "<frozen importlib"
 USER = "user"
 _PYTHON = "python"
@@ -28,7 +28,7 @@ _SERIALIZED = "code/__torch__/"
 _PACKAGES = re.compile(r"(?:site|dist)-packages>?/(.+)\Z")
 _STANDARD = re.compile(r"/python3\.\d+/|/Python3\d+/[Ll]ib/|\A<(?:frozen |stdlib>)")
 _ADDRESS = re.compile(r"(?:\w{1,20}://(?:[^\s/@'\"]{1,100}@)?|\bhost='?)([A-Za-z0-9_.-]{1,250})")
-_TRACKER = re.compile(r"/[^\s'\"]{0,200}/(?:issues|discussions)\b")  # where to report
+_TRACKER = re.compile(r"/[^\s'\"]{0,200}/(?:issues|discussions)\b")  # page for reports
 _WORD = re.compile(r"[a-z][\w.-]*")
 _WORDS = "the words"
 _NAME = "the name"
@@ -42,7 +42,7 @@ _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 class Attribution(NamedTuple):
-    """An owner; ``sure`` if the class or the raising frame tells, not only a trace of it."""
+    """An owner; ``sure`` if the class or the raising frame names it, not only an indirect sign."""
 
     owner: str
     sure: bool
@@ -70,7 +70,7 @@ class Origins:
         self._known: dict[tuple[object, ...], Attribution | None] = {}
 
     def of(self, message: Message) -> Attribution | None:
-        """The owner of a message by its own signs; None if nothing tells."""
+        """The owner of a message by its own signs; None if there are none."""
         key = (message.text[:_LONGEST].translate(_NO_DIGITS), message.module, message.exception,
                message.logger, message.frames or message.file, bool(message.responses))  # fmt: skip
         if key not in self._known:
@@ -88,7 +88,8 @@ class Origins:
         return owner or (found.owner if found and found.owner in self._generic else "")
 
     def spoken_of(self, text: str) -> dict[str, str]:
-        """The owners whose software a text is about as a whole, each with the word that tells."""
+        """The owners whose software a text is about as a whole, each with the word that shows
+        it."""
         found: dict[str, str] = {}
         for words, owner in self._surroundings:
             if owner not in found and words in text:
@@ -206,7 +207,7 @@ class Origins:
                 return owner, inside
         if _STANDARD.search(path):
             return _PYTHON, path.rpartition("/")[2]
-        if file.startswith(_SERIALIZED):  # what tracing wrote of a model is not a file of anybody's
+        if file.startswith(_SERIALIZED):  # files that tracing wrote of a model belong to no owner
             return self._of_module(path.replace("/", ".")) or _TORCH, path
         return USER, path.rpartition("/")[2]
 
@@ -219,7 +220,7 @@ class Origins:
         return ""
 
     def _by_traces(self, message: Message) -> Attribution | None:
-        """The owner by what only hints at it."""
+        """The owner by indirect signs."""
         owner = self._classes.get(message.exception, "")
         if owner:
             return Attribution(owner, False, f"the class name {message.exception}")

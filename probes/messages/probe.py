@@ -98,7 +98,7 @@ def _standing(lines: Sequence[Line]) -> FailingLine | None:
 
 
 def _may_be_neuron(text: str) -> bool:
-    """Whether a traceback can be of the Neuron software, whose rules ask where it stands still."""
+    """Whether a traceback may be from Neuron software, whose rules need its failing line."""
     return "neuron" in text or "Neuron" in text or "NEURON" in text
 
 
@@ -118,9 +118,9 @@ def add_messages(
     collector: Collector, messages: Sequence[Message], place: Place, source: Location, *,
     about: Collection[str] = (), standing: FailingLine | None = None,
 ) -> None:  # fmt: skip
-    """Add the facts of ``messages``, in any order. ``place`` says where a line number stands;
+    """Add the facts of ``messages``, in any order. ``place`` turns a line number into a place;
     ``source`` is named if messages are left out (MM412); the text is ``about`` the software of
-    these owners; ``standing`` is where its last traceback stands still."""
+    these owners; ``standing`` is the failing line of its last traceback."""
     origins = origins_of(collector.vocabulary.owners)
     happenings = Happenings(origins, messages, about)
     kept = [each for each in messages if each.keep]

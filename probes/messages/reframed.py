@@ -62,7 +62,7 @@ def _indented(line: Line) -> Line:
 
 
 def _frame(lines: Sequence[Line], at: int) -> tuple[str, int]:
-    """The frame that begins at a line and of how many lines it is; 0 if there is none."""
+    """The frame that begins at a line and its number of lines; 0 if there is none."""
     text = lines[at].text
     if len(text) > _LONGEST or not _BEGUN.match(text):
         return "", 0
@@ -86,8 +86,8 @@ def _frame(lines: Sequence[Line], at: int) -> tuple[str, int]:
 def _end_of_code(
     lines: Sequence[Line], start: int, is_boundary: Boundary, *, lost: bool
 ) -> int:  # fmt: skip
-    """The index behind the source lines that are shown below a frame. Lines at the left border
-    are of it only if a frame or an exception follows; if the indentation is ``lost``, the first
+    """The index after the source lines that are shown below a frame. Lines at the left border
+    belong to it only if a frame or an exception follows; if the indentation is ``lost``, the first
     is in any case."""
     sure = start
     for at in range(start, min(len(lines), start + _MOST_CODE)):
@@ -158,7 +158,7 @@ def _unheaded(lines: Sequence[Line]) -> Sequence[Line]:
 
 
 def _run(lines: Sequence[Line], start: int, prefix: str) -> tuple[int, bool]:
-    """The index behind the lines with a prefix, up to the first exception, and whether there is
+    """The index after the lines with a prefix, up to the first exception, and whether there is
     one."""
     for at in range(start, len(lines)):
         text = lines[at].text

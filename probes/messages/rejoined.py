@@ -116,7 +116,8 @@ def _glued(block: list[Line], goes_on: list[bool], width: int, *, spaced: bool) 
 
 
 def _is_full(text: str, following: str, width: int, *, spaced: bool) -> bool:
-    """Whether what follows did not fit into the line, rather than began a new one."""
+    """Whether the next line continues this one because it did not fit, rather than begins a new
+    one."""
     if not spaced:
         return len(text) >= width - 1
     if _LABEL.match(following) or (text.rstrip().endswith(_ENDS) and following[:1].isupper()):

@@ -31,7 +31,7 @@ from .told import logged, loose, typed, with_told
 
 __all__ = ["Message", "begins_message", "scan", "scan_first", "scan_until", "tidied"]
 
-# A text without any known form is taken as one message up to this size, else line by line.
+# A text without any known form is read as one message up to this size, else line by line.
 MAX_WHOLE_LINES = 40
 # A text this short was pasted on purpose, even if none of its lines looks like an error.
 MAX_SHORT_LINES = 4
@@ -64,7 +64,7 @@ def scan(lines: Sequence[Line]) -> list[Message]:
 def tidied(lines: Sequence[Line]) -> list[Line]:
     """Restore the lines as a program printed them, as far as possible."""
     bare = uncarried(lines)
-    # "E" alone may be what pytest puts before a line; if nothing is behind it, it is the text.
+    # "E" alone may be pytest's mark before a line; if no text follows, it is the text itself.
     bare = bare if any(line.text.strip() for line in bare) else list(lines)
     return reframed(rejoined(bare, begins_message), begins_message)
 
@@ -93,8 +93,8 @@ def _without_notices(found: list[Message]) -> list[Message]:
 
 
 def scan_first(lines: Sequence[Line]) -> tuple[list[Message], int]:
-    """The messages of the first happening in ``lines`` and the index of the line behind it;
-    unlike :func:`scan` it takes no text for a message only because there is nothing else."""
+    """The messages of the first event in ``lines`` and the index of the line after it. Unlike
+    :func:`scan`, it does not treat a text as a message only because there is nothing else."""
     return _Scanner(lines).first()
 
 
@@ -275,7 +275,7 @@ def _by_compiler(lines: Sequence[Line]) -> bool:
 
 
 def _named(text: str) -> ExceptionLine | None:
-    """The exception that a line names at its beginning, behind a stamp, a bullet or `Error: `."""
+    """The exception that a line names at its beginning, after a stamp, a bullet or `Error: `."""
     bare = without_bullet(without_stamp(text).lstrip())
     bare = bare.removeprefix("Error: ").removeprefix("ERROR: ").removeprefix("error: ")
     return exception_line(text.lstrip()) or exception_line(bare)

@@ -37,7 +37,7 @@ def logged(message: Message) -> Iterator[Message]:
 
 
 def loose(message: Message) -> Iterator[Message]:
-    """A line of no known form, if it says something of interest."""
+    """Yield a line of no known form, if it holds something of interest."""
     if has_signal(message.text):
         yield from with_told(message)
     elif _is_event(message.text):
@@ -62,8 +62,8 @@ def with_told(message: Message) -> Iterator[Message]:
 
 
 def typed(messages: Sequence[Message]) -> list[Message]:
-    """The messages; if a program prints the class of an error on a line of its own below the
-    text of it, as one message."""
+    """Join a message with the class of its error if a program prints the class on a line of its own
+    below the text."""
     found: list[Message] = []
     for message in messages:
         named = _TYPE.match(message.text[:_LONGEST_TYPE])
@@ -77,7 +77,7 @@ def typed(messages: Sequence[Message]) -> list[Message]:
 
 
 def _is_of(message: Message, above: Message) -> bool:
-    """Whether two lines stand right below each other and come from one logger."""
+    """Whether two lines directly follow each other and come from one logger."""
     following = 0 < message.number - above.number <= 1 + above.text.count("\n")
     same = (message.logger, message.level, message.source) == (
         above.logger,

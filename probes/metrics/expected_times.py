@@ -23,7 +23,7 @@ TOOLS = "env_step"
 
 
 class Expected(NamedTuple):
-    """Seconds that are normal at most for the parts of a step; None if tokens are not told."""
+    """Longest normal times in seconds for the parts of a step; None if the tokens are unknown."""
 
     training: float | None = None
     turn: float | None = None

@@ -11,7 +11,7 @@ from ..shared.series_statistics import MIN_TREND, heights_of, median, rounded
 from .tables import Table
 
 MAX_POINTS = 200
-# Of one role there may be several, such as two estimates of the KL.
+# A role may have several metrics, such as two estimates of the KL.
 MAX_OF_ROLE = 2
 _ROLES = ("train-loss", "eval-loss", "reward", "kl")
 # A change is one if the neighbours of its place differ by this part of what both sides do; a

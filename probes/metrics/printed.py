@@ -39,7 +39,7 @@ _MAX_LINES = 300_000
 
 
 Row = tuple[int, dict[str, float]]
-"""Numbers by name, and the line where they stand."""
+"""Numbers by name, and their line."""
 
 
 class PrintedMetrics:

@@ -115,7 +115,7 @@ def _add_record(
     collector: Collector, folder: Path, table: Table, config: RunConfig, saves: int | None,
     told: int,
 ) -> None:  # fmt: skip
-    """Add the ``run_record``; what cannot be known is left out."""
+    """Add the ``run_record``; unknown values are left out."""
     last = table.rows[-1].values
     epochs = last.get("epoch")
     if last.get("progress", 0.0) >= 1 and config.num_epochs is not None:

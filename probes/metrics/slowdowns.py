@@ -1,4 +1,4 @@
-"""From which step on an operation takes longer for the same work."""
+"""Finds the step from which an operation takes longer for the same work."""
 
 from __future__ import annotations
 

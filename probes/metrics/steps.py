@@ -98,7 +98,7 @@ def _step(row: MetricRow, layout: str, spans: list[Span] | None) -> Step | None:
         return next((row.calls[name].total for name in names if name in row.calls), None)
 
     evaluations = sum(seconds(*names) or 0.0 for names in _EVALUATIONS)
-    # In RL, save_checkpoint also stands for getting the next sampler, a part of every step.
+    # In RL, save_checkpoint also covers getting the next sampler, a part of every step.
     aside = evaluations + (seconds(*(_SAVES[:1] if layout == "rl" else _SAVES)) or 0.0)
     gross = seconds("total", "step")
     if layout == "supervised":
@@ -117,7 +117,7 @@ def _step(row: MetricRow, layout: str, spans: list[Span] | None) -> Step | None:
 def _parts(
     row: MetricRow, layout: str, gross: float, aside: float, spans: list[Span] | None
 ) -> float | None:
-    """The measured part of a step, without what is aside, at most the step itself."""
+    """The measured part of a step, without the time ``aside``, at most the step itself."""
     calls = row.calls
     if layout == "supervised" and _SUBMIT not in calls:
         return None
@@ -144,8 +144,8 @@ def _period(values: Sequence[float], swing: Levels) -> int:
 
 
 def _overlaps(spans: Spans, apart: bool) -> bool | None:
-    """Whether the next batch was submitted before the last one was finished; None if the spans
-    leave it open. Between the end of a submission and the start of its finish, a loop that works
+    """Whether the next batch was submitted before the last one was finished; None if the spans do
+    not show it. Between the end of a submission and the start of its finish, a loop that works
     ahead submits the next batch; a sequential one does nothing.
 
     ``apart``: each row is known to hold one batch. Else it may be a loop of 0.2 or 0.3, which

@@ -1,4 +1,4 @@
-"""Tables of numbers by training step: metrics.jsonl, plain JSONL, CSV, and what trackers export.
+"""Tables of numbers by training step: metrics.jsonl, plain JSONL, CSV, and exports of trackers.
 
 The cookbook's timing keys come in two generations (``time/forward_backward_async`` and
 ``time/forward_backward``) and two forms: ``time/<name>`` for one call in a step, else
@@ -62,7 +62,7 @@ def records(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def first_record(head: bytes) -> Any:
-    """The first value of an array of which ``head`` is the start, or None."""
+    """The first value of an array that starts with ``head``, or None."""
     return next(_values(head.decode("utf-8-sig", "replace")), None)
 
 
@@ -107,7 +107,7 @@ class Call(NamedTuple):
 
 @dataclass(slots=True)
 class MetricRow:
-    """The numbers of one step, and the line where the first of them stand."""
+    """The numbers of one step, and the line of the first of them."""
 
     step: int
     line: int
@@ -196,7 +196,7 @@ class _Rows:
 
 
 def step_of(value: float) -> int | None:
-    """The number of a step, or None for what cannot be one."""
+    """The number of a step, or None if the value is not a valid step."""
     usable = math.isfinite(value) and 0 <= value < 2**53 and value == int(value)
     return int(value) if usable else None
 

@@ -223,8 +223,8 @@ def _typical(of: Callable[[MetricRow], float | None], rows: Sequence[MetricRow])
 
 
 def _result_wait(table: Table, timing: Timing) -> float | None:
-    """How long the supervised loop waits for results where it waits: in a loop that works ahead,
-    only the rows of the higher level wait."""
+    """The time that the supervised loop waits for results in rows that wait: in a loop that works
+    ahead, only the rows of the higher level wait."""
     if timing.layout != "supervised":
         return None
     waits = [row.calls["step"].total for row in table.rows if "step" in row.calls]
@@ -261,7 +261,7 @@ def _share(name: str, timing: Timing, steps: Sequence[Step], spans: Spans | None
             unseen += 1
     if whole <= 0 or unseen == len(steps):
         return None
-    # Work that runs beside the step (asynchronous sampling) has no share of it.
+    # Work that runs in parallel with the step (asynchronous sampling) has no share of it.
     return rounded(min(own / whole, 1.0)) if own <= 1.01 * whole else None
 
 

@@ -93,7 +93,8 @@ def _casts(value: ast.expr) -> bool:
 
 
 def _calls_module(code: Code, value: ast.expr) -> bool:
-    """``target(x)`` on a local name: it gives what the module computes in."""
+    """Whether a value is a call ``target(x)`` of a local name: its result has the module's
+    number format."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
         return False
     name = value.func.id

@@ -16,8 +16,8 @@ _FACTORY_END = re.compile(r"_+(?:cls|class|type|impl|module|fn)$", re.ASCII)
 
 
 class Divergence(NamedTuple):
-    """One component: both class names as the file names them, and where. ``category`` is that of
-    the workflow's report; ``conditional_call`` and ``kernel_call`` if functions differ, and not
+    """One component: both class names as written in the file, and their place. ``category`` is that
+    of the workflow's report; ``conditional_call`` and ``kernel_call`` if functions differ, and not
     classes."""
 
     component: str
@@ -127,7 +127,7 @@ def _target(code: Code, node: ast.AST) -> str:
 
 
 def _outcomes(body: Sequence[ast.stmt], depth: int = 0) -> dict[str, ast.expr]:
-    """Target -> value of what the statements assign; "" stands for what they return."""
+    """Target -> value of what the statements assign; "" is the key of the returned value."""
     found: dict[str, ast.expr] = {}
     for each in body:
         if isinstance(each, ast.Return) and each.value is not None:

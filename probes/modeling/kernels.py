@@ -35,7 +35,7 @@ def find_kernels(code: Code, known: list[Divergence]) -> list[Divergence]:
 
 
 def _kernel_names(code: Code) -> set[str]:
-    """Imported kernels, functions compiled as one, and names that stand for either."""
+    """Imported kernels, functions compiled as one, and names for either."""
     modules, language = words("kernel-modules"), words("kernel-language-modules")
     found = set()
     for name, full in code.imports.items():

@@ -1,4 +1,4 @@
-"""Classes of the port beside those of the reference: casts that only one of them has."""
+"""Compares classes of the port with those of the reference: casts that only one of them has."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def reference_of(port: Code, references: Sequence[Code]) -> Code | None:
 
 
 def plain_name(name: str) -> str:
-    """The class of the reference that a class of the port stands for: ``NeuronToyMLP`` is
+    """The class of the reference that a class of the port replaces: ``NeuronToyMLP`` is
     ``ToyMLP``."""
     return _PREFIX.sub("", name)
 

@@ -54,7 +54,7 @@ def compare_parameters(
 
 
 def read_parameters(code: Code) -> dict[str, ast.AST]:
-    """Name -> first place where a value of the configuration is read for inference."""
+    """Name -> first place that reads a value of the configuration for inference."""
     found: dict[str, ast.AST] = {}
     for node in code.nodes:
         name = _read(code, node)

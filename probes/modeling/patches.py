@@ -44,7 +44,7 @@ def _names_flag(code: Code, node: ast.AST) -> bool:
 
 
 def _flag_is_last(code: Code) -> bool | None:
-    """Whether the flag is set behind every replacement in its function."""
+    """Whether the flag is set after every replacement in its function."""
     for function in code.all(FUNCTIONS):
         places: dict[str, int] = {}
         for node in code.below(function):

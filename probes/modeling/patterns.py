@@ -1,4 +1,4 @@
-"""Code behind the pitfalls of numerics: casts, scaling, variance, buffers, routing, activations."""
+"""Finds code with numerical pitfalls: casts, scaling, variance, buffers, routing, activations."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ def is_port(code: Code) -> bool:
 
 
 def cpu_side(code: Code, test: ast.expr, depth: int = 0) -> bool | None:
-    """True if the condition holds on the CPU, False if it holds on the device, None if
-    it has nothing to do with either or says both."""
+    """True if the condition holds on the CPU, False if it holds on the device, None if it is about
+    neither or both."""
     if depth > MAX_DEPTH:
         return None
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -55,7 +55,7 @@ def cpu_side(code: Code, test: ast.expr, depth: int = 0) -> bool | None:
         return side if side is not None else _agreed(code, test.args[:2], depth)
     side = _of_word(last_name(test))
     value = code.values.get(dotted(test)) if side is None else None
-    # A name that was set once stands for its value: on_device = not cpu_mode().
+    # A name that is set only once has its value: on_device = not cpu_mode().
     if value is None or isinstance(value, ast.Constant):
         return side
     return cpu_side(code, value, depth + 1)

@@ -17,7 +17,7 @@ from ...reading.text.values import parse_json
 
 MAX_BYTES = 4_000_000_000
 MAX_KEPT = 32_000_000
-"""Bytes of a notebook beside its pictures."""
+"""Bytes of a notebook apart from its pictures."""
 MAX_CELLS = 5_000
 MAX_OUTPUT = 2_000_000
 _LONG = 4_096
@@ -37,7 +37,7 @@ class Outputs:
         self._starts: list[int] = []
 
     def add(self, cell: int, text: str) -> None:
-        """Take what a cell has printed."""
+        """Add the output of a cell."""
         lines = [line.text for line in plain_text(text, MAX_OUTPUT).lines]
         self.cells.append((cell, lines))
         self._starts.append(len(self.lines) + 1)
@@ -155,7 +155,7 @@ def _text_of(output: dict[str, Any]) -> str:
 
 
 def _joined(value: Any) -> str:
-    """A text, which notebooks hold as one or as a list of lines."""
+    """A text that a notebook holds as one text or as a list of lines."""
     if isinstance(value, list):
         return "".join(each for each in value if isinstance(each, str))
     return value if isinstance(value, str) else ""

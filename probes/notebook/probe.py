@@ -1,4 +1,4 @@
-"""The outputs of a notebook: what its cells have printed, read as a log with the cell as place."""
+"""The outputs of a notebook's cells, read as a log with the cell as place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Profiles, traces, stack dumps and task dumps -> facts on where time goes and threads stand."""
+"""Profiles, traces, stack dumps and task dumps -> facts on the use of time and the states of
+threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pyinstrument profile, JSON or text -> where the time goes.
+"""A pyinstrument profile, JSON or text -> the use of time.
 
 The time of each frame is booked once: under the kind of work it belongs to, named by the outermost
 frame of that kind, else under the nearest function of the user's own. Waiting, sleeping and the
@@ -35,7 +35,7 @@ _FRAME = re.compile(r"(?P<lead>[ │├└─|`-]*)(?P<time>\d{1,12}\.\d{1,9}) (
 
 @dataclass(slots=True)
 class Frame:
-    """A node of the call tree; times in seconds, ``time`` with what it calls."""
+    """A node of the call tree; times in seconds, ``time`` includes its callees."""
 
     function: str
     file: str

@@ -112,7 +112,7 @@ def _whole(path: Path) -> list[Any] | None:
 
 
 def _take(tracks: dict[str, _Track], event: dict[str, Any]) -> str | None:
-    """Take an event in: None if it ends a bar, '' if it does not, else what is wrong."""
+    """Add an event. Return None if it ends a bar, '' if it does not, else its fault."""
     phase, name = event.get("ph"), event.get("name")
     if phase not in ("B", "E", "X"):
         return ""

@@ -28,7 +28,7 @@ FILES = ("stage2.json", "stage3.json", "teacher_forced.json", "stage6.json")
 def stage_files(
     folder: Path, vocabulary: Vocabulary, progress: Progress = UNWATCHED
 ) -> tuple[dict[str, Any], list[Problem]]:
-    """The contents of ``stage2.json`` and so on, by name, and what could not be read. A file whose
+    """The contents of ``stage2.json`` and so on, by name, and the problems of reading. A file whose
     figures are not there is left out."""
     outcome = gather_tensors(folder, vocabulary, progress=progress)
     problems = list(outcome.problems)
@@ -44,7 +44,7 @@ def stage_files(
 
 
 def write_stages(found: Mapping[str, Any], results: Path) -> list[Path]:
-    """Write what :func:`stage_files` gave into the folder ``results``."""
+    """Write the result of :func:`stage_files` into the folder ``results``."""
     results.mkdir(parents=True, exist_ok=True)
     written = []
     for name in FILES:

@@ -23,8 +23,8 @@ Message = dict[str, Any]
 class Conversation(NamedTuple):
     """Messages in the form of OpenAI's chat API, and tools as bare function declarations.
 
-    ``built_in``: one of our own, which a renderer may be unable to render without that being
-    anybody's problem. ``place`` says where it came from.
+    ``built_in``: one of our own; a renderer that cannot render it is not reported. ``place`` is its
+    origin.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Conversation(NamedTuple):
         return self._replace(messages=self.messages[1:]) if self.has_system else self
 
     def without_tools(self) -> Conversation:
-        """The same without declarations; what was called and answered stays."""
+        """The same without declarations; calls and answers of tools stay."""
         return self._replace(tools=())
 
     def without_history_thinking(self) -> Conversation:

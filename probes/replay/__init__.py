@@ -1,6 +1,6 @@
 """Recomputes captured modules from their own captured input and the weights of the reference.
 
-The parts: :mod:`.captures` and :mod:`.checkpoint` read, :mod:`.spec` says what a module computes,
-:mod:`.formulas` computes it, :mod:`.hypotheses` lists what may be wrong with it (data), and
+The parts: :mod:`.captures` and :mod:`.checkpoint` read, :mod:`.spec` describes the computation of a
+module, :mod:`.formulas` runs it, :mod:`.hypotheses` lists its possible faults (data), and
 :mod:`.trials` computes it under each.
 """

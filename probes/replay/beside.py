@@ -27,7 +27,7 @@ def ending(name: str) -> str:
 
 
 def moved(name: str, by: int) -> str:
-    """The name of the module so many layers further. Raises ``KeyError`` if there is none."""
+    """The name of the same module ``by`` layers further. Raises ``KeyError`` if there is none."""
     found = LAYER.search(name)
     if found is None or int(found[1]) + by < 0:
         raise KeyError("there is no such layer")
@@ -59,7 +59,7 @@ def others(
 
 
 def siblings(weights: Checkpoint, name: str) -> list[str]:
-    """Weights of the same kind of module beside this one (norms: of the same layer)."""
+    """Weights of the same kind of module next to this one (norms: of the same layer)."""
     parent = name.rpartition(".")[0]
     shape = weights.shapes.get(f"{name}.weight")
     return [each for each in _family(weights, parent, name) if weights.shapes[each] == shape]
@@ -91,7 +91,8 @@ class Beside(NamedTuple):
     order: Sequence[str]
 
     def siblings(self, name: str) -> list[tuple[str, Any, Any]]:
-        """Projections beside one that have as many columns: names, weights and biases (or None)."""
+        """Projections next to one that have as many columns: names, weights and biases (or
+        None)."""
         shape = self.weights.shapes[f"{name}.weight"]
         found = _family(self.weights, name.rpartition(".")[0], name)
         names = [each.removesuffix(".weight") for each in found
@@ -197,7 +198,7 @@ class Beside(NamedTuple):
                 continue
             for side, words in (("in", "the input"), ("out", "the output")):
                 if side == "out" and name.startswith(f"{each}."):
-                    continue  # what it is a part of is not ready yet
+                    continue  # the module that contains it is not computed yet
                 found = self.run.get(each, side) if self.run.has(each, side) else None
                 found = _of_tokens(found, x, start)
                 if found is None or found.shape != x.shape or np.array_equal(found, x):
@@ -219,7 +220,7 @@ class Beside(NamedTuple):
 
 
 def _of_tokens(found: Any, x: Any, start: int | None) -> Any:
-    """By token, if the module takes all tokens of all rows one after another."""
+    """Reshape to tokens, if the module reads all tokens of all rows one after another."""
     if found is None or x.ndim != 2 or found.ndim != 3 or found.shape[-1] != x.shape[-1]:
         return found
     flat = found[:, :start].reshape(-1, found.shape[-1])

@@ -18,8 +18,8 @@ _PART = re.compile(r"(?:.*\.)?([qkv])_proj\Z|(?:.*\.)?w([qkv])\Z", re.ASCII)
 _ELSEWHERE = Hypothesis("elsewhere", "computed-otherwise", ("linear",), "", {}, {}, (), {})
 OTHERWISE = "the module around it computes something else too with what this part gives"
 LEFT = 0.005
-"""Share of what is wrong, in squares, that a value that was looked for may leave. A change of
-another kind that it comes near to leaves more; those of 113 firm and right causes left less."""
+"""Share of the error, in squares, that a fitted value may leave. A change of another kind that it
+comes near to leaves more; those of 113 firm and right causes left less."""
 ROUNDING = 1.15
 """R that any explanation may leave, if sound modules have one."""
 SAYS = (
@@ -88,8 +88,9 @@ def with_doubt(
 
 
 def _of_near_ties(module: Module, hypothesis: Hypothesis) -> bool:
-    """Whether few bits explain what only some tokens of a mixture of experts have: few bits move
-    every token, and a near tie of the router those that have one."""
+    """Whether a format of few bits explains an error that only some tokens of a mixture of
+    experts have. Few bits move every token; a near tie of the router moves only the tokens that
+    have one."""
     if module.reading.family != "moe" or hypothesis.cause != ROUNDED:
         return False
     output = module.target.output

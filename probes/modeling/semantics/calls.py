@@ -1,4 +1,4 @@
-"""Calls of what lies outside of the file: torch, methods of tensors, texts, lists and dicts."""
+"""Calls of code outside of the file: torch, methods of tensors, texts, lists and dicts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reference beside port: operations that one of them lacks, other constants, other orders.
+"""Compares reference and port: operations that one of them lacks, other constants, other orders.
 
-Each check says that the two differ, that they do not, or nothing: nothing if a part of the
+Each check reports that the two differ, that they do not, or nothing: nothing if a part of the
 computation cannot be seen, such as a base class of the library.
 """
 

@@ -66,7 +66,7 @@ class Component:
 
 
 def read_component(reader: Evaluator, instance: Instance | None) -> Component | None:
-    """A component by its ``forward``; None if it has none of its own."""
+    """A component by its ``forward``; None if the class defines none."""
     if instance is None:
         return None
     found = reader.method(instance, "forward")

@@ -33,8 +33,8 @@ def find_dropped(code: Code) -> Iterator[Finding]:
 
 
 def _tensors(code: Code, method: FunctionNode) -> set[str]:
-    """The names of a forward method that stand for tensors: what torch or a layer returned, or
-    the hidden states that came in."""
+    """The names of a forward method that are tensors: results of torch or a layer, or the hidden
+    states that came in."""
     found = {each.arg for each in method.args.args if each.arg in words("tensor-arguments")}
     for node in code.all(ast.Assign, method):
         value = node.value

@@ -1,4 +1,4 @@
-"""A symbolic reading of Python: what a function of a modeling file returns, as terms.
+"""Reads Python symbolically: the results of functions of a modeling file, as terms.
 
 Nothing of the file runs: this walks its syntax tree. Tests that are not known take both ways, loops
 whose length is not known are read once, calls into the file are followed, all of it up to a limit
@@ -65,7 +65,7 @@ class Evaluator(Expressions):
     def method(
         self, instance: Instance, name: str, after: ast.ClassDef | None = None
     ) -> Function | None:
-        """A method of an instance, or of the bases behind ``after``."""
+        """A method of an instance, or of the bases after ``after``."""
         if instance.definition is None:
             return None
         inside, _ = self.lineage(instance.definition)
@@ -282,7 +282,7 @@ def _is_static(node: FunctionNode | ast.Lambda) -> bool:
 
 
 def _config_class(code: Code) -> Instance | None:
-    """The class of the port's configuration, with what it derives left to be read."""
+    """The class of the port's configuration; its derived values are still to be read."""
     for name, owner in code.classes.items():
         bases = {last_name(base) for base in owner.bases}
         if bases & words("config-bases"):

@@ -23,7 +23,7 @@ CONVERT = "convert_hf_to_neuron_state_dict"
 
 
 class Fault(NamedTuple):
-    """A tensor, with ``*`` for the layer, and what became of it."""
+    """A tensor, with ``*`` for the layer, and its fate."""
 
     tensor: str
     fault: str
@@ -161,7 +161,7 @@ def _untouched(value: Value) -> str:
 
 
 def _remains(key: str, unknown: dict[str, str]) -> list[str]:
-    """The tensors beside a parameter that found no place."""
+    """The tensors related to a parameter that were not placed."""
     parent = key.rpartition(".")[0].rpartition(".")[0]
     end = key.rpartition(".")[2]
     return [each for each in unknown if each.startswith(f"{parent}.") and each.endswith(end)]

@@ -1,4 +1,4 @@
-"""Norms: their epsilon, and what they multiply by."""
+"""Norms: their epsilon, and their factor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators of Python, and what a comparison of values says."""
+"""Operators of Python, and the results of comparing values."""
 
 from __future__ import annotations
 

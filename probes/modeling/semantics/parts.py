@@ -147,7 +147,7 @@ def _factors_of(component: Component) -> dict[str, Term]:
 
 
 def residuals(pair: Pair) -> Iterator[Finding]:
-    """Whether what is added to a branch has been through the norm."""
+    """Check whether the value that is added to a branch is the output of the norm."""
     if "decoder_layer" not in pair.components:
         return
     theirs, ours = pair.components["decoder_layer"]

@@ -33,7 +33,7 @@ class TooLong(Exception):
 
 @dataclass(slots=True)
 class Frame:
-    """The names of a call, and what it has returned so far."""
+    """The names of a call, and its return values so far."""
 
     names: dict[str, Value]
     owner: Instance | None = None
@@ -56,7 +56,7 @@ class Statements:
         self._doubted: dict[int, Value] = {}  # by identity; the value is held so that it stays
 
     def count_step(self) -> None:
-        """Counts, and ends what takes too long."""
+        """Count a step; raise if the evaluation takes too long."""
         self.steps += 1
         if self.steps > MAX_STEPS:
             raise TooLong

@@ -118,7 +118,7 @@ def kind_of(module: Instance, name: str = "") -> str:
 
 
 def is_layer(module: Instance) -> bool:
-    """Whether a module is a decoder layer: it holds an attention and something beside it."""
+    """Whether a module is a decoder layer: it holds an attention and at least one other module."""
     if module.definition is None:
         return False
     inner = [each for name, value in module.attrs.items() for each in instances(value)

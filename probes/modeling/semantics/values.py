@@ -1,4 +1,4 @@
-"""Values of the symbolic reading: what a name of a modeling file stands for.
+"""Values of the symbolic reading: the possible values of a name in a modeling file.
 
 A value is a Python constant, list, tuple or dict, or one of the classes here. Whatever is not
 understood is a ``Term`` with the operation ``unknown``; nothing is concluded from it.
@@ -72,7 +72,7 @@ class Instance:
     node: ast.AST | None = None
     code: Code | None = None
     attrs: dict[str, Value] = field(default_factory=dict)
-    outside: tuple[str, ...] = ()  # its base classes that lie outside of the file
+    outside: tuple[str, ...] = ()  # its base classes outside of the file
 
 
 @dataclass(eq=False, slots=True)
@@ -102,12 +102,12 @@ class Parent:
 
 
 class Settings:
-    """The values of the configuration; without a file none is known."""
+    """The values of the configuration; all are unknown without a file."""
 
     def __init__(self, values: Mapping[str, Any] | None) -> None:
         self.values = dict(values or {})
         self.given = values is not None
-        self.known: dict[int, tuple[Term, Any]] = {}  # what terms were folded to, by identity
+        self.known: dict[int, tuple[Term, Any]] = {}  # the folded values of terms, by identity
         self._aliases = [set(group.split("/")) for group in words("config-aliases")]
 
     def lookup(self, name: str) -> Any:

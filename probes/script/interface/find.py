@@ -46,8 +46,8 @@ _NEVER: frozenset[int] = frozenset()
 def find_blocking(
     script: Script, proof: Proof, allowed: Collection[int], named: bool
 ) -> Iterator[Finding]:
-    """The first blocking call in async code: the first that stops others, if there is one. Nothing
-    is said if a release that no longer waits may be installed."""
+    """The first blocking call in async code: the first that stops others, if there is one. None
+    if a release that no longer waits may be installed."""
     newest = {max(allowed)} if allowed else set[int]()
     needed = set(allowed) if named else newest
     found = [

@@ -78,7 +78,7 @@ MAKERS = ("save_weights_and_get_sampling_client", "create_sampling_client")
 
 
 def creation(script: Script, client: Value) -> Called | None:
-    """The call that made a sampling client, if it is known for certain."""
+    """The call that made a sampling client, where it is known for certain."""
     if client.term is None or not is_call(client.term, *MAKERS):
         return None
     return script.givers.get(id(client.term))
