@@ -22,7 +22,7 @@ LARGEST = 1e9
 LEAD = 1_000.0
 LEAST = 0.05
 ROUNDING, USUAL = 1.3, 0.75
-"""R up to which a trial leaves nothing but rounding, and what sound modules have at the least."""
+"""R up to which a trial leaves nothing but rounding, and the least R that sound modules have."""
 
 
 def add_replayed(collector: Collector, found: Sequence[Replayed], place: str) -> None:
@@ -55,8 +55,8 @@ def add_replayed(collector: Collector, found: Sequence[Replayed], place: str) ->
 
 
 def in_all_layers(one: Replayed, found: Sequence[Replayed]) -> Replayed:
-    """The trials of a module with R of the worst layer, if the same module fails in several
-    layers and something explains all of them: what explains one by chance falls back."""
+    """The trials of a module with R of the worst layer, if the same module fails in several layers
+    and a trial explains all of them: a trial that explains one by chance falls back."""
     place = LAYER.search(one.name)
     if place is None or not one.trials:
         return one
@@ -94,7 +94,7 @@ def shown(one: Replayed) -> Iterator[Trial]:
 
 
 def _better_named(order: list[Trial]) -> list[Trial]:
-    """The best of what is the same thing by a better name comes first, and names the other."""
+    """Put the best-named of equivalent trials first, and let it name the others."""
     if not order or not order[0].r_ratio < EXPLAINS:
         return order
     first = order[0]
@@ -106,7 +106,7 @@ def _better_named(order: list[Trial]) -> list[Trial]:
 
 
 def is_other_name(trial: Trial, better: Trial) -> bool:
-    """Whether both give the same output, and the other one has the better name."""
+    """Whether both trials give the same output, and the other one has the better name."""
     causes = (trial.hypothesis.cause, trial.hypothesis.id)
     for same in all_same():
         if same.first != better.hypothesis.cause or not set(causes) & set(same.then):

@@ -15,7 +15,7 @@ from ...reading.tensors import np
 FAILS, SOUND = 3.0, 2.0
 """R of a place from which on it fails, and up to which it does not."""
 OFF, NEAR = 0.08, 0.03
-"""The same for what a head gives, relative to it: its rounding is not known."""
+"""The same for the output of a head, relative to it: its rounding is unknown."""
 LEAST = 0.5
 """Share of the usual rounding that any place has at least."""
 FLOOR = 5e-4
@@ -34,8 +34,8 @@ class Part(NamedTuple):
 
 
 def of_output(off: Any, rounding: Any, output: Any, rows: slice) -> Iterator[Part]:
-    """Parts of an output (rows of the batch, positions, channels) that is ``off`` by so much, where
-    rounding makes so much of a difference; ``rows`` are the positions that count."""
+    """Parts of an output (rows of the batch, positions, channels) with the error ``off``, compared
+    with the error that ``rounding`` makes; ``rows`` are the positions that count."""
     if off.ndim != 3:
         return
     for axis in (0, 1, 2):

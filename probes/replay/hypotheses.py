@@ -40,7 +40,7 @@ class Hypothesis(NamedTuple):
 
     @property
     def free(self) -> bool:
-        """Whether it looks for a value, so that it may fit by it."""
+        """Whether the hypothesis fits a value, so that it may agree by that alone."""
         return bool(self.fit or self.find)
 
 

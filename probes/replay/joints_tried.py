@@ -41,7 +41,7 @@ def checked(joint: Joint, runs: Sequence[Run]) -> Checked | None:
     noise = max(error(joint.reading, sides[0]), FLOOR * size(sides[0]))
     if not noise:
         return None
-    # Rounding grows with what is rounded.
+    # Rounding grows with the rounded values.
     noise *= max(1.0, size(sides[1]) / size(sides[0]) if size(sides[0]) else 1.0)
     return Checked(joint, error(joint.reading, sides[1]) / noise, noise)
 
@@ -187,9 +187,9 @@ def _by_factors(one: Checked, later: frozenset[Place] | None, target: Run) -> It
 
 
 def normed(one: Checked, target: Run, module_of: Callable[[str], Module | None]) -> Iterator[Trial]:
-    """The trials of a joint that only hands on what a norm gives: that of its input and of what
-    else the layer has computed by then. So it is where blocks have one norm for all branches, and
-    are computed one after another instead of side by side."""
+    """The trials of a joint that only passes on the output of a norm: that of its input and of the
+    other values that the layer has computed by then. This is the case if blocks have one norm for
+    all branches, and are computed one after another instead of side by side."""
     sides = one.joint.sides(target)
     if sides is None or len(one.joint.terms) != 1 or one.joint.terms[0][1] != "out":
         return

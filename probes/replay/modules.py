@@ -29,7 +29,7 @@ EXPLAINS = 1.8
 """Same value as in the rules: a hypothesis with this R or more explains nothing."""
 FAILURES = (ValueError, IndexError, KeyError, ArithmeticError, TypeError)
 NEAR = 30.0
-"""R from which on a hypothesis is not looked at more closely."""
+"""R from which on a hypothesis is not examined more closely."""
 MOST_SENSITIVE = 50.0
 JITTER = 2.0**-8
 ROUNDED_TWICE = 1.4
@@ -44,8 +44,8 @@ MOST_NUMBERS = 1 << 32
 """Budget of numbers (weights and values) for trials of parts and phases of one module: a tiny
 module is tried in full, one of billions only as far as the budget allows."""
 TOWARDS = 0.05
-"""Cosine of what a hypothesis changes with what is wrong, from which attention is tried in parts:
-one of so many heads at the most goes the way of the target in less."""
+"""Cosine of a hypothesis's change with the error, from which attention is tried in parts: if only
+one of the heads is affected, its share of the error is smaller than this."""
 
 
 class Work:
@@ -79,8 +79,8 @@ class Trial(NamedTuple):
     limited: bool = False
     source: str = ""
     mark: tuple[float, ...] = ()
-    """Some numbers of the output under it, in units of its noise: what two of the same output
-    have in common."""
+    """Some numbers of the output under it, in units of its noise; trials with the same output share
+    them."""
 
 
 class Module(NamedTuple):
@@ -142,8 +142,8 @@ class Module(NamedTuple):
         return self.within(reading) if self.work.take() else math.inf
 
     def goes(self, variant: Variant) -> bool:
-        """Whether a hypothesis moves the output of attention the way of the target, so that it may
-        hold in a part; of a value that is looked for this is not known."""
+        """Whether a hypothesis moves the output of attention towards the target, so that it may
+        hold in a part; unknown if it fits a value."""
         if self.plain is None or self.reading.family != "attention" or variant.fit is not None:
             return True
 
@@ -192,13 +192,13 @@ class Module(NamedTuple):
         return found if math.isfinite(found) else math.inf
 
     def alone(self) -> float:
-        """R of the module as it should be. If an earlier mistake makes what goes into it larger,
-        its rounding is larger too."""
+        """R of the correct module. If an earlier mistake makes its input larger, its rounding is
+        larger too."""
         return self.ratio(self.reading) / self.more(self.reading)
 
     def more(self, reading: Reading) -> float:
-        """By how much a reading makes more of rounding than the low-precision reference: of that
-        of its input, and of that of its output, which grows with it."""
+        """The factor by which a reading amplifies rounding, relative to the low-precision
+        reference: the rounding of its input, and that of its output, which grows with it."""
         if reading.family in ("embedding", "logits"):  # some only copy, which rounds nothing
             more = COPIED * (2 if reading.spec.get("summed") else 1)
             return max(1.0, more * size(self.target) / self.noise)
@@ -210,9 +210,9 @@ class Module(NamedTuple):
         return max(1.0, min(MOST_SENSITIVE, found), self.larger())
 
     def larger(self) -> float:
-        """By how much the output is larger than that of the low-precision reference: its rounding
-        is so, too. Much of it counts only if most tokens have it: one that runs away says nothing
-        of the others."""
+        """The factor by which the output, and so its rounding, is larger than that of the
+        low-precision reference. A large factor counts only if most tokens have it: a single
+        diverging token does not count."""
         if not self.whole:
             return 1.0
         output = self.target.output
@@ -249,12 +249,12 @@ def computed(reading: Reading, given: Mapping[str, Any]) -> Any:
 
 
 def error(reading: Reading, sides: Sides) -> float:
-    """Norm of what a run has more or less than the formula."""
+    """Norm of the difference between a run and the formula."""
     return off(computed(reading, sides.given), sides.output, sure(reading, sides))
 
 
 def off(made: Any, output: Any, rows: Any = None) -> float:
-    """Norm of what an output has more or less than what was computed, as if of all rows if only
+    """Norm of the difference between an output and the computed values, scaled to all rows if only
     some count."""
     left = (made.reshape(output.shape) - output).astype(np.float64)
     squares = (left * left).reshape(-1, left.shape[-1]).sum(axis=-1)
@@ -313,7 +313,7 @@ def marked(made: Any, noise: float) -> tuple[float, ...]:
 
 
 def alike(one: Trial, other: Trial) -> bool:
-    """Whether both give the same output, as far as rounding would tell them apart."""
+    """Whether both trials give the same output, within rounding."""
     if not one.mark or len(one.mark) != len(other.mark):
         return False
     off = np.subtract(one.mark, other.mark)
@@ -321,7 +321,7 @@ def alike(one: Trial, other: Trial) -> bool:
 
 
 def sensitivity(reading: Reading, given: Mapping[str, Any]) -> float:
-    """How far an output moves when the input is rounded as BF16 does; 0 if that says nothing."""
+    """The change of an output when the input is rounded to BF16; 0 if it is meaningless."""
     if reading.family in ("embedding", "rotary") or "x" not in given:
         return 0.0
     try:

@@ -37,7 +37,7 @@ def failing_phase(
     reading: Reading, reference: tuple[Any, Any], target: tuple[Any, Any], limit: float
 ) -> Phase | None:
     """The phase in which a module fails, if it fails in one only. ``reference`` and ``target`` are
-    pairs: what is computed, and what was captured."""
+    pairs: the computed and the captured output."""
     failing = _failing(reading, reference, target, limit)
     return failing[0] if len(failing) == 1 else None
 
@@ -70,8 +70,8 @@ def _failing(
 
 
 def limited(reading: Reading, plain: Reading, phase: Phase) -> Reading:
-    """A reading as it is in one phase: keys and values of the prompt are not changed by what only
-    decoding does."""
+    """A reading limited to one phase: faults of decoding alone leave keys and values of the prompt
+    unchanged."""
     if phase.name != "decode" or reading.family != "attention":
         return reading
     return reading._replace(spec=reading.spec | {"prompt": (plain.spec, plain.weights)})

@@ -34,7 +34,7 @@ from .trials import choose, try_all
 from .weight_orders import Around
 
 FAILS = 3.0
-"""R of a module alone from which on it is looked at: other orders of rounding stay below, and so do
+"""R of a module alone from which on it is examined: other orders of rounding stay below, and so do
 the rounded sums of eight ranks."""
 MAX_TRIED = 6
 HEADS = ("lm_head", "embed_out")
@@ -57,7 +57,7 @@ class Replayed(NamedTuple):
 
     @property
     def fails(self) -> bool:
-        """Whether it does not compute what the reference does."""
+        """Whether the module differs from the reference."""
         return not self.r_ratio < FAILS
 
 
@@ -107,7 +107,7 @@ class Replay:
             self._misfit += bool(raw) and module is None
             return module
         except (OSError, ValueError, KeyError, TypeError, IndexError, ZeroDivisionError):
-            return None  # of a configuration or a file that says nothing
+            return None  # of a configuration or a file without usable content
 
     def _checked(self, name: str, found: Iterator[Reading], sides: list[Sides]) -> Module | None:
         reading = choose(found, sides[0])
@@ -200,8 +200,8 @@ class Replay:
         return found
 
     def _sees_parts(self, name: str) -> bool:
-        """Whether projections inside a module were captured, too: what their weights lack shows
-        there first, and so is not what the module lacks."""
+        """Whether projections inside a module were captured, too: faults of their weights show
+        there first, so they are not faults of the module itself."""
         inside = (each[len(name) + 1 :] for each in self.order if each.startswith(f"{name}."))
         return any(not _NO_WEIGHT_OF_OWN.search(each) for each in inside)
 
@@ -241,8 +241,8 @@ class Replay:
         return named
 
     def differs_around(self, whole: Module, part: str, wrong: Set[str]) -> bool:
-        """Whether attention differs with what its projections give, if ``part`` is one of them
-        and no other part of it is ``wrong``."""
+        """Whether attention differs even with the outputs of its own projections, if ``part`` is
+        one of them and no other part of it is ``wrong``."""
         inside = {name for name in wrong if name.startswith(f"{whole.name}.")}
         if not all(_PROJECTION.search(name) for name in (part, *inside)):
             return False
@@ -326,8 +326,8 @@ def replay(
 
 
 def _as_computed(found: list[Replayed]) -> list[Replayed]:
-    """In the order of the target, if one module takes what a later one gives: that one, given
-    something else as well, comes first there."""
+    """Sort by the order of the target: a module that uses the output of a later one comes after
+    it."""
     names = [one.name for one in found]
     for one in list(found):
         best = one.trials[0] if one.trials else None

@@ -19,7 +19,7 @@ RANKS = 8
 MOST_PARTS = 64
 MOST_NUMBERS = 1 << 24
 TOWARDS = 0.25
-"""Cosine of what a hypothesis changes in a part with what is wrong, from which it is looked at."""
+"""Cosine of a hypothesis's change in a part with the error, from which on the part is examined."""
 WHOLE, NONE = 0.7, 0.3
 """Share of its change from which a part is concerned, and up to which it is not."""
 

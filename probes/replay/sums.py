@@ -80,7 +80,7 @@ def _candidates(
 
 
 def _inside(run: Run, layer: str, order: Sequence[str], until: str | None) -> Iterator[Place]:
-    """The input of a layer and what its modules have computed, up to one of them."""
+    """The input of a layer and the outputs of its modules, up to one of them."""
     yield layer, "in", 0
     for each in order:
         direct = each.startswith(f"{layer}.") and each.count(".") == layer.count(".") + 1
@@ -118,7 +118,7 @@ def factors_of(
 
 
 def explained(joint: Joint, run: Run) -> tuple[tuple[float, ...], Any] | None:
-    """The factors of the target that fit best, and what is left."""
+    """The factors of the target that fit best, and the remainder."""
     sides = joint.sides(run)
     if sides is None:
         return None

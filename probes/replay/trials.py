@@ -39,14 +39,14 @@ REPRODUCED = 5e-4
 """Relative error up to which a formula is that of the reference."""
 AT_ONCE = 5e-6
 WHOLE_ONLY = ("weights-not-loaded",)
-"""Causes that are not tried in parts: what is zero there may be a rank that is not in the sum."""
+"""Causes that are not tried in parts: a zero part may be a rank that is missing in the sum."""
 LOST = 0.02
-"""Share of a value up to which a factor that is looked for says that something is lost."""
+"""Share of a value up to which a fitted factor means that the value is lost."""
 NEARER = 0.9
-"""Share of what is wrong that a hypothesis leaves at the most if it counts that it makes more of
-rounding: else anything is explained by what is all rounding."""
+"""Largest share of the error that a hypothesis may leave for its larger rounding to be allowed for:
+else anything is explained by rounding alone."""
 MUCH = 10.0
-"""R of a module from which on an output that is larger is looked at as closely, for its size."""
+"""R of a module from which on a larger output is examined for its size as well."""
 GRID, STEPS = 25, 18
 """Points of a grid, at least, and steps of the search around the best one."""
 POINTS = 3.2
@@ -73,9 +73,9 @@ def choose(readings: Iterator[Reading], reference: Sides) -> Reading | None:
 def try_all(
     module: Module, around: Around, solving: bool = True, prompt: bool = True
 ) -> list[Trial]:
-    """R under every hypothesis that makes a difference, best first; one for each hypothesis. If
-    none explains the module, relations of values inside are looked for (``solving``), and what
-    explains the ``prompt`` alone."""
+    """R under every hypothesis that makes a difference, best first; one for each hypothesis. If no
+    hypothesis explains the module, search for relations of values inside (``solving``), and for
+    causes in the ``prompt`` alone."""
     memory = Remembered((*module.reading.weights.values(), module.target.given.get("x")))
     given = {**module.target.given, "memory": memory}
     module = module._replace(target=module.target._replace(given=given), work=work_on(module))
@@ -106,7 +106,7 @@ def _best_of_each(module: Module, around: Around, one: Given, last: bool) -> Ite
                                 _looked_for(hypothesis, one))  # fmt: skip
         tried = [trial for variant in every for trial in _try(module, variant)]
         if tried:
-            # Of such as are as good, one that holds everywhere.
+            # Among equally good trials, one that holds everywhere.
             yield min(tried, key=lambda trial: (round(trial.r_ratio, 1), trial.limited,
                                                 trial.r_ratio))  # fmt: skip
 
@@ -148,7 +148,7 @@ def _tells(trial: Trial) -> bool:
 
 
 def _solved(module: Module, around: Around) -> Iterator[Trial]:
-    """The relations of values inside that explain what no hypothesis does; one of each cause."""
+    """The relations of values inside a module that no hypothesis explains; one of each cause."""
     if not module.alone() > solve.CLEAR:
         return
     told: dict[str, Trial] = {}
@@ -280,7 +280,7 @@ def _measured(
 def _beside_rounding(
     module: Module, reading: Reading, ratio: float, plain: Callable[[], float]
 ) -> float:
-    """R beside the rounding that a reading makes more of, if the output comes nearer by it."""
+    """R without the rounding that a reading amplifies, if the output comes nearer by it."""
     more = module.more(reading)
     if more > 1 and not ratio < NEARER * plain():
         more = min(more, module.more(module.reading))

@@ -168,7 +168,7 @@ def _blocks(word: str, around: Around) -> int:
 
 
 def _done(pieces: list[Any], count: int) -> list[Any]:
-    """Blocks of all parts in turn, read as one part after another."""
+    """Read blocks of all parts in turn as one part after another."""
     sizes = [len(piece) for piece in pieces]
     parted = [piece.reshape(count, -1, *piece.shape[1:]) for piece in pieces]
     mixed = np.concatenate(parted, axis=1).reshape(sum(sizes), *pieces[0].shape[1:])
@@ -187,7 +187,7 @@ def _undone(whole: Any, sizes: list[int], count: int) -> list[Any]:
 
 
 def _by_group(whole: Any, sizes: list[int], around: Around) -> list[Any]:
-    """Rows of a whole that lie one part after another, read as if they lay group by group."""
+    """Read rows of a whole that are stored part by part as if they were stored group by group."""
     groups, width = int(around.spec["kv_heads"]), int(around.spec["head_dim"])
     each = int(around.spec["heads"]) // groups
     parts = whole.reshape(groups, each + 2, width, *whole.shape[1:])
@@ -212,7 +212,7 @@ def _turn_joined(weights: Weights, around: Around, parts: str, how: str) -> dict
 
 
 def _shard(weights: Weights, around: Around, part: str, count: str, rank: str) -> dict[str, Any]:
-    """Only what one of several ranks has of the sum over input channels."""
+    """Keep only the part that one of several ranks has of the sum over input channels."""
     matrix, parts, own = weights[part], int(count), int(rank)
     width = matrix.shape[-1]
     if width % parts:

@@ -40,7 +40,7 @@ def _heads(weights: Weights, around: Around, part: str, how: str) -> dict[str, A
 
 
 def _spread(weights: Weights, around: Around, part: str, how: str) -> dict[str, Any]:
-    """Rows of a projection (columns of the output) that lie channel by channel, heads inside."""
+    """Store rows of a projection (columns of the output) channel by channel, heads inside."""
     turned = part == "o" or (part == "own" and bool(around.spec.get("is_out")))
     matrix = weights[f"{part}.weight"]
     places = np.arange(matrix.shape[1 if turned else 0])
@@ -141,7 +141,7 @@ def _order(how: str, count: int, groups: int) -> Any:
         return np.roll(places, -1)
     if how == "swapped":
         return places ^ 1 if count % 2 == 0 else places[::-1]
-    if how == "grouped":  # heads that share keys lie apart
+    if how == "grouped":  # heads that share keys are apart
         return places.reshape(groups, -1).T.ravel()
     if how == "ungrouped":
         return places.reshape(-1, groups).T.ravel()

@@ -18,7 +18,7 @@ from .training.clients import may_be_another
 _LIST_KINDS = frozenset({"list", "tuple"})
 # Definitions of the project itself are not an API of the SDK.
 _OWN = frozenset({"object", "class", "module", "function", "method"})
-# Names that other packages have, too; the row says by other means whose they are.
+# Names that other packages have, too; the row identifies their owner by other means.
 _ANYONE = frozenset({
     "apply_chat_template", "check_call", "download", "from_pretrained", "get", "model_dump",
     "model_dump_json", "post", "run", "stream", "urlopen", "urlretrieve",
@@ -56,7 +56,7 @@ def keywords_of_rows() -> dict[str, frozenset[str]]:
 
 
 def find_api(script: Script) -> Iterator[Finding]:
-    """The patterns of the table: where they are seen, and which are certainly absent."""
+    """Find the patterns of the table: their places, and those that are certainly absent."""
     found: dict[str, dict[int, Finding]] = {}
     texts, inputs = list(_texts(script)), list(_loss_inputs(script))
     said = "\0".join(text for text, _ in texts)
@@ -66,7 +66,7 @@ def find_api(script: Script) -> Iterator[Finding]:
         if row.get("trained") and not _trains(script):
             continue
         if row.get("of_cookbook") and script.carries("tinker_cookbook"):
-            continue  # what it writes is for the copy in the project to say
+            continue  # the copy in the project decides what it writes
         if "reads" in row and not any(True for _ in script.attributes_of(row["reads"])):
             continue
         if not all(part in said for part in row.get("texts", ())):
@@ -244,8 +244,8 @@ def _is_own(script: Script, node: ast.AST) -> bool:
 
 
 def _bound_elsewhere(script: Script, node: ast.AST) -> bool:
-    """Whether the file itself says what a name is that is not computed, as in an annotation: a
-    class or function of its own, or something imported from elsewhere."""
+    """Whether the file itself defines the type of a name that is not computed, as in an annotation:
+    a class or function of its own, or something imported from elsewhere."""
     if not isinstance(node, ast.Name):
         return False
     if any(each.name == node.id for each in script.all(ast.ClassDef)):

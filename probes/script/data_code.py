@@ -64,8 +64,8 @@ def _reencoded(script: Script, losses: set[str]) -> Iterator[Finding]:
 
 
 def _is_cut_down(script: Script, call: ast.Call) -> bool:
-    """Whether ids serve no more than to measure or shorten a text: each use of their name is inside
-    of len() or decode()."""
+    """Whether ids only measure or shorten a text: each use of their name is inside of len() or
+    decode()."""
     above = script.parents.get(id(call))
     if not (isinstance(above, ast.Assign) and isinstance(above.targets[0], ast.Name)):
         return False
@@ -257,7 +257,8 @@ def _samples_others(script: Script) -> bool:
 
 
 def _is_asked_about(script: Script, node: ast.AST, name: str) -> bool:
-    """Whether a condition around asks for a part of a name: what is below is for those models."""
+    """Whether a condition around checks for a part of a name: the code below it is for those
+    models."""
     tests = (a.test for a in script.above(node) if isinstance(a, (ast.If, ast.IfExp)))
     texts = (constant(part) for test in tests for part in ast.walk(test))
     return any(isinstance(text, str) and text and text.lower() in name.lower() for text in texts)
@@ -269,7 +270,7 @@ def base_models(script: Script) -> Iterator[tuple[str, ast.AST]]:
         name = last_name(call.func)
         if name in _CLIENT_OF:
             owner = script.machine.value(getattr(call.func, "value", None))
-            if owner.op == ELSEWHERE:  # what it serves is its own affair
+            if owner.op == ELSEWHERE:  # what it serves is up to that service
                 continue
             given = argument(call, "base_model", 0)
         else:

@@ -63,7 +63,7 @@ _EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "warns"})
 
 
 class Script(Nodes):
-    """A program that was read and followed: a script with what it imports of its project.
+    """A program that was read and followed: a script with its imports from the project.
 
     ``whole`` says that it was parsed and followed to its end; ``complete`` that, besides, it takes
     no code from modules that were not read. ``words`` are all names, keywords and words of texts
@@ -90,7 +90,7 @@ class Script(Nodes):
 
     @property
     def in_project(self) -> bool:
-        """Whether the files of the project lie around it."""
+        """Whether the files of the project are around it."""
         return self._project is not None
 
     def carries(self, package: str) -> bool:
@@ -118,7 +118,7 @@ class Script(Nodes):
         return _rehearses(self.modules[0])
 
     def module_of(self, node: ast.AST) -> Module:
-        """The module in whose text a node stands."""
+        """The module whose text contains a node."""
         node = getattr(node, "of", node)
         *_, top = node, *self.above(node)
         return self._keys.get(id(top), self.modules[0])
@@ -231,8 +231,8 @@ def _rehearses(module: Module) -> bool:
 
 
 def is_rehearsed(script: Script, finding: Finding) -> bool:
-    """Whether a test means what it does: it expects a failure, or its values are stand-ins. A
-    benchmark that another program imports stays one."""
+    """Whether a test expects the pattern: it expects a failure, or its values are stand-ins. A
+    benchmark that another program imports stays a benchmark."""
     if finding.node is None:
         return False
     if not script.rehearses:

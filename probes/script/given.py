@@ -26,7 +26,7 @@ def stays_as_built(script: Script, inputs: ast.AST) -> bool:
     """Whether the example whose inputs a dict holds is trained on as it is: it is seen to be handed
     on, or nothing in the program makes an example of another one."""
     if all(event.op not in _BUILT_IN for event in script.machine.events):
-        return False  # a loss of one's own reads what it likes
+        return False  # a custom loss reads any inputs
     made = next((a for a in script.above(inputs) if _makes_datum(a, inputs)), None)
     if made is not None and _is_given(script, made):
         return True
@@ -91,7 +91,7 @@ _TAKES = frozenset({
 
 
 def is_given(script: Script, term: Term) -> bool:
-    """Whether a value is seen to be a part of what Tinker is given."""
+    """Whether a value is known to be a part of Tinker's input."""
     if term is NOTHING:
         return False
     trace = script.machine.trace

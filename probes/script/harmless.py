@@ -83,7 +83,7 @@ def _names(node: ast.AST) -> str:
 
 
 def _is_without_sdk(script: Script, node: ast.AST) -> bool:
-    """Whether code is for where Tinker is not installed."""
+    """Whether code runs only without Tinker installed."""
     below = getattr(node, "of", node)
     for above in script.above(below):
         if isinstance(above, ast.ExceptHandler) and _catches_import(above):
@@ -119,8 +119,8 @@ def _is_left_over(above: ast.AST, below: ast.stmt) -> bool:
 
 
 def _is_second_way(script: Script, node: ast.AST) -> bool:
-    """Whether a statement does what something else has done already if that was to be had:
-    ``if made is not None: return made(...)``."""
+    """Whether a statement does the same as an earlier alternative that is used if available: ``if
+    made is not None: return made(...)``."""
     below = getattr(node, "of", node)
     for above in script.above(below):
         for name in ("body", "orelse"):
@@ -134,7 +134,7 @@ def _is_second_way(script: Script, node: ast.AST) -> bool:
 
 
 def _uses_what_it_asks(arm: ast.If) -> bool:
-    """Whether an arm asks if something is there, and returns what it gives."""
+    """Whether an arm tests whether a value exists, and returns its result."""
     end = arm.body[-1]
     if not (isinstance(end, ast.Return) and isinstance(end.value, ast.Call)):
         return False
@@ -144,7 +144,7 @@ def _uses_what_it_asks(arm: ast.If) -> bool:
 
 
 def _is_narrowed(script: Script, node: ast.AST) -> bool:
-    """Whether a test around asks what a value that the code uses is, or for a version."""
+    """Whether a test around checks the type of a value that the code uses, or a version."""
     below = getattr(node, "of", node)
     used = {n.id for n in script.below(below) if isinstance(n, ast.Name)}
     for above in script.above(below):
@@ -189,7 +189,7 @@ def _is_tried(script: Script, node: ast.AST) -> bool:
 
 
 def _is_tolerated(script: Script, node: ast.AST) -> bool:
-    """Whether a context manager of the program around deals with what is raised."""
+    """Whether a context manager of the program around handles the raised error."""
     for above in script.above(getattr(node, "of", node)):
         for item in getattr(above, "items", ()):
             called = getattr(item.context_expr, "func", None)
@@ -203,7 +203,7 @@ def _is_tolerated(script: Script, node: ast.AST) -> bool:
 
 
 def _is_on_purpose(script: Script, node: ast.AST) -> bool:
-    """Whether a comment on the lines of a statement, or above it, says that it is meant."""
+    """Whether a comment on the lines of a statement, or above it, marks it as intended."""
     node = getattr(node, "of", node)
     source = script.module_of(node).source
     statement = next((a for a in (node, *script.above(node)) if isinstance(a, ast.stmt)), node)

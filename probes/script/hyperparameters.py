@@ -1,4 +1,4 @@
-"""Hyperparameters in a script (literal arguments, constants, defaults), and what it trains for."""
+"""Hyperparameters in a script (literal arguments, constants, defaults), and its purpose."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _of_cookbook(script: Script) -> Workload | None:
     return None
 
 
-# Keyword of a call -> name of the hyperparameter, by the last name of what is called.
+# Keyword of a call -> name of the hyperparameter, by the last name of the called function.
 _CALLS: dict[str, dict[str, str]] = {
     "AdamParams": {
         "learning_rate": "learning_rate", "beta1": "adam_beta1", "beta2": "adam_beta2",
@@ -99,7 +99,7 @@ _KNOWN = frozenset(_NAMES.values())
 
 
 class Setting(NamedTuple):
-    """A hyperparameter; ``assumed`` says what was taken for granted, such as that a default that
+    """A hyperparameter; ``assumed`` is the assumption behind it, such as that a default that
     reaches no call is used."""
 
     name: str
@@ -300,7 +300,7 @@ def _defaults(script: Script) -> list[Setting]:
 
 
 def _assigned(script: Script) -> Iterator[tuple[str, ast.Assign]]:
-    """Names with the value they keep: what is computed from what it was before starts with it, no
+    """Names with the value they keep: a value computed from an earlier one starts with that one, no
     more."""
     moved = {last_name(node.target) for node in script.all(ast.AugAssign)}
     single = [node for node in script.all(ast.Assign) if len(node.targets) == 1]

@@ -185,11 +185,11 @@ def is_few(script: Script, loop: ast.AST) -> bool:
 def is_toy(script: Script, loop: ast.AST, limit: int = _TOY) -> bool:
     """Whether a loop is written to run a few times only, as in a first trial."""
     count = _count(script, loop)
-    return count is not None and 0 < count <= limit  # an empty list stands for another one
+    return count is not None and 0 < count <= limit  # an empty list is another one
 
 
 def are_toys(script: Script, loops: Iterable[ast.AST]) -> bool:
-    """Whether what several loops repeat together is done a few times only."""
+    """Whether the work that several loops repeat together is done a few times only."""
     counts = [_count(script, loop) for loop in loops]
     known = [count for count in counts if count is not None]
     return len(known) == len(counts) and 0 < prod(known) <= _TOY

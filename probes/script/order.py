@@ -24,7 +24,7 @@ _NO_CLOCK = "that the time of each call is not what is asked for"
 
 
 class Early(NamedTuple):
-    """A wait for what was ``sent`` that comes before ``following`` is sent."""
+    """A wait for the call ``sent`` that comes before ``following`` is sent."""
 
     wait: Event
     sent: Event
@@ -34,7 +34,7 @@ class Early(NamedTuple):
 def find_order(script: Script) -> Iterator[Finding]:
     """The patterns of submitting and waiting, each at the first place that shows it."""
     if is_stepped(script) or any(script.addresses):
-        return  # what takes long is the person, or how another service takes its requests
+        return  # the person takes long, or another service has its own way of handling requests
     waits: list[Finding] = []
     together: list[tuple[Event, Event, bool]] = []
     fresh = _making(script.machine.events)
@@ -65,8 +65,8 @@ def find_order(script: Script) -> Iterator[Finding]:
 
 
 def _traces(events: list[Event]) -> Iterator[tuple[list[Event], bool]]:
-    """Events whose order to each other is known, and whether nobody else can repeat them: those of
-    the program itself, not those of functions that others may call."""
+    """Events whose order to each other is known, and whether other code cannot repeat them: those
+    of the program itself, not those of functions that others may call."""
     trace: list[Event] = []
     once = True
     for event in events:
@@ -104,7 +104,7 @@ def _early_waits(trace: list[Event], aside: set[ast.AST]) -> Iterator[Early]:
 
 
 def _waiting(script: Script, early: Early) -> Finding | None:
-    """The finding, unless what follows needs the result that is waited for."""
+    """The finding, unless the following call needs the awaited result."""
     needed = relies(script, early.wait.node, early.following.node, early.sent.node)
     assumed = _assumption(script, early) or (UNSEEN if needed is None else "")
     node = early.wait.node
@@ -137,7 +137,7 @@ def _has_step(script: Script, node: ast.AST) -> bool:
 
 
 def _is_safeguard(test: ast.expr) -> bool:
-    """A condition that always holds if the SDK gives what it says: ``hasattr(future,
+    """A condition that always holds if the SDK returns the documented type: ``hasattr(future,
     "result")``, ``future is not None``."""
     if isinstance(test, ast.Call):
         return last_name(test.func) in ("hasattr", "isinstance", "callable", "isawaitable")
@@ -151,8 +151,8 @@ def _making(events: list[Event]) -> set[ast.AST]:
 
 
 def _pays(script: Script, early: Early, once: bool, fresh: set[ast.AST]) -> bool:
-    """Whether steps wait for each other often enough to matter; what is done a few times tries,
-    measures or compares."""
+    """Whether steps wait for each other often enough to matter; steps that run only a few times
+    try, measure or compare something."""
     following = early.following
     shared = [e for e in early.wait.loops if e in following.loops and e not in fresh]
     if not shared:

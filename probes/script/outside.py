@@ -59,7 +59,7 @@ def _checkpoint(
     value = script.machine.value(given)
     saver, _, field = value.op.partition(".")
     if value.kind == "result-field" and field == "path" and saver in _SAVES:
-        # The run is not known before it runs; the part that tells the type is.
+        # The run is not known before the program runs; only the part with the type is.
         path = f"tinker://<run>/{_SAVES[saver]}/<name>"
         return Checkpoint(path, type_of(path), used_for, saver, call)
     return None

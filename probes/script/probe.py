@@ -1,4 +1,4 @@
-"""Scripts and notebooks -> facts: what the code does with the Tinker API. Nothing is executed."""
+"""Scripts and notebooks -> facts: the way the code uses the Tinker API. Nothing is executed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SOURCE = "probe:script"
 MAX_WORK = 1_500_000
 """Nodes of syntax trees, and steps of following them, of all programs of a project."""
 WORK_OF_ONE = 40_000
-"""The same for each file that is given, with the programs beside it that import it."""
+"""The same for each given file, with the programs next to it that import it."""
 _OF_RESULTS = frozenset({"loss-inputs-missing", "parse-result-as-boolean"})
 _OF_RENDERER = frozenset({"image-content", "tools-in-messages"})
 MAX_ENTANGLED = 5
@@ -99,7 +99,7 @@ def _gathered(given: list[Path | str], vocabulary: Vocabulary, text: str | None)
 def gather_found(
     paths: Sequence[Path], vocabulary: Vocabulary, *, progress: Progress = UNWATCHED
 ) -> Outcome:
-    """Scripts that were found, and what the notebooks among them have printed."""
+    """Scripts that were found, and the printed outputs of the notebooks among them."""
     from ..notebook.probe import gather_outputs
 
     return Outcome.joined(
@@ -145,7 +145,7 @@ def _of_text(name: str, text: str) -> tuple[Module | None, list[Problem]]:
 
 
 def _read_program(collector: Collector, script: Script, count: int) -> bool:
-    """Add what a program shows; false if it has nothing of Tinker."""
+    """Add the facts of a program; false if it does not use Tinker."""
     entry = script.modules[0]
     if not _uses_tinker(script):
         if count == 1:  # of many files, some are of other kinds

@@ -65,7 +65,7 @@ def _imports_later(path: Path, head: bytes) -> bool:
 
 
 def _uses_one(path: Path, head: bytes) -> bool:
-    """Whether a file imports one beside it that uses Tinker, directly or through another."""
+    """Whether a file imports a neighbouring one that uses Tinker, directly or through another."""
     waiting, seen = [*_imported(path, head)], {path}
     while waiting and len(seen) < MAX_LOOKED_AT:
         beside = waiting.pop()

@@ -202,8 +202,8 @@ def _joins_role_and_content(node: ast.JoinedStr) -> bool:
 
 
 def _renders(script: Script, node: ast.AST) -> bool:
-    """Whether code belongs to a renderer of the user, whose work this is: by its name, that of its
-    base, or what it can do."""
+    """Whether code belongs to a renderer of the user, which is meant to do this: by its name, that
+    of its base, or its methods."""
     classes = [each for each in script.above(node) if isinstance(each, ast.ClassDef)]
     named = [name for each in classes for name in (each.name, *map(last_name, each.bases))]
     can = {getattr(member, "name", "") for each in classes for member in each.body}
@@ -249,7 +249,7 @@ def _parse_results(script: Script) -> Iterator[Finding]:
         return
     own = any(node.name == "parse_response" for node in script.all(ast.FunctionDef))
     if own or script.carries("tinker_cookbook"):
-        return  # what it gives is for the copy in the project to say
+        return  # the copy in the project decides what it returns
     bound: set[tuple[int, str]] = set()
     for node in script.all(ast.Assign):
         target = node.targets[0]

@@ -1,8 +1,8 @@
 """Versions of the SDK that a program is written for: from the environment, lock files, requirement
 files and pyproject.toml of its project, inline metadata, and installs in a notebook.
 
-The nearest statement counts: what the program says itself, then file by file from its folder up to
-that of the project. Nothing is resolved, run or imported.
+The nearest statement counts: the program itself, then file by file from its folder up to that of
+the project. Nothing is resolved, run or imported.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SOURCE = re.compile(
     re.MULTILINE,
 )
 MAX_BLOCK = 400
-"""Lines of a lock file that are looked at for one package."""
+"""Lines of a lock file that are read for one package."""
 _TAG = re.compile(r"v?(\d+(?:\.\d+){1,3})\Z")
 _ELSEWHERE = ("git", "url", "path", "file", "workspace")
 
@@ -148,8 +148,8 @@ def _listed(path: Path, *state: int) -> tuple[Required, ...]:
 
 
 def _source_of(lines: list[str], name: str) -> re.Match[str] | None:
-    """From where a lock file takes a package, if not from an index: the version of such a state
-    reads like that of a release."""
+    """The source of a package in a lock file, if it is not an index: such a version looks like that
+    of a release."""
     start = f'name = "{name}"'
     for number, line in enumerate(lines):
         if line.rstrip() == start and number and lines[number - 1].startswith("[[package]]"):

@@ -42,8 +42,8 @@ def reaches(script: Script, node: ast.AST, calls: set[int], calling: set[int]) -
 
 def started_together(script: Script) -> set[int]:
     """The coroutines of a project that run at the same time as others: those that are made without
-    being awaited if something runs several, what a web framework calls, and what the cookbook
-    calls for each of many rollouts."""
+    being awaited if something runs several, those that a web framework calls, and those that the
+    cookbook calls for each of many rollouts."""
     several = any(last_name(call.func) in _SEVERAL for call in script.calls())
     found = {
         id(each) for each in script.all(ast.AsyncFunctionDef) if _is_called_often(script, each)
@@ -87,12 +87,12 @@ _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 def may_fail(script: Nodes, node: ast.AST) -> bool:
     """Whether the code around a place deals with a refusal of the SDK: it tries a call that one
-    version may not take, or shows what is refused."""
+    version may not accept, or demonstrates the refusal."""
     return any(_deals(above, below) for above, below in _around(script, node))
 
 
 def never_runs(script: Nodes, node: ast.AST) -> bool:
-    """Whether a place cannot be reached: behind ``if False`` or the end of its block."""
+    """Whether a place cannot be reached: it is below ``if False`` or after the end of its block."""
     for above, below in _around(script, node):
         if isinstance(above, (ast.If, ast.IfExp)) and _is_off(above, below):
             return True
@@ -149,13 +149,13 @@ def _before(above: ast.AST, below: ast.AST) -> list[ast.AST]:
 
 
 def following(script: Nodes, node: ast.AST) -> list[ast.AST]:
-    """The statements of the same block behind one."""
+    """The statements of the same block after a node."""
     block = _block(script.parents.get(id(node)), node)
     return block[block.index(node) + 1 :] if block else []
 
 
 def _block(above: ast.AST | None, below: ast.AST) -> list[ast.AST]:
-    """The block of statements in which one stands."""
+    """The block of statements that contains a node."""
     for name in ("body", "orelse", "finalbody"):
         block = getattr(above, name, None)
         if isinstance(block, list) and below in block:

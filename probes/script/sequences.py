@@ -1,4 +1,4 @@
-"""Sequences of tokens as terms: what they are made of, how they are cut, how long they are."""
+"""Sequences of tokens as terms: their parts, cuts and lengths."""
 
 from __future__ import annotations
 

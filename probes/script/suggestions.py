@@ -1,6 +1,6 @@
-"""Changes that mend a finding, if the table of the API says how, and what tells a finding from
-others when its line has moved; and comments that accept a finding, such as
-``# modelmedic: ignore[pattern-or-diagnosis] reason``."""
+"""Changes that fix a finding, if the table of the API holds one, and fingerprints that identify a
+finding when its line has moved; and comments that accept a finding, such as ``# modelmedic:
+ignore[pattern-or-diagnosis] reason``."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def ignored(source: Source) -> tuple[list[Ignored], list[Problem]]:
 
 
 def _comments(source: Source) -> Iterator[tuple[int, str]]:
-    """The line of each comment of ours, and what it says."""
+    """The line of each comment of ours, and its text."""
     seen = 0
     reader = io.StringIO("\n".join(source.lines) + "\n").readline
     try:
@@ -69,11 +69,11 @@ def _comments(source: Source) -> Iterator[tuple[int, str]]:
                 seen += 1
                 yield token.start[0], mark[1].strip()
     except (tokenize.TokenError, SyntaxError, RecursionError):
-        return  # the part behind is not read as code either
+        return  # the part after it is not read as code either
 
 
 def _line_of(source: Source, number: int) -> int:
-    """The line of code that a comment stands for."""
+    """The line of code that a comment applies to."""
     if not source.lines[number - 1].lstrip().startswith("#"):
         return number
     for at in range(number, len(source.lines)):
@@ -94,7 +94,7 @@ class Edit(NamedTuple):
 
 
 def fingerprint(pattern: str, file: str, snippet: str) -> str:
-    """The same for the same code, wherever in the file it stands and however it is indented."""
+    """A fingerprint that is the same for the same code, independent of its line and indentation."""
     known = "\0".join((pattern, file, _SPACE.sub(" ", snippet)))
     return hashlib.sha256(known.encode("utf-8", "replace")).hexdigest()[:12]
 
@@ -238,7 +238,7 @@ def _rename_key(
 
 
 def _wait(script: Script, source: Source, node: ast.AST, _: bool) -> Edit | None:
-    """``.result()`` behind a future. Async code awaits instead, which may need brackets."""
+    """``.result()`` after a future. Async code awaits instead, which may need brackets."""
     future = getattr(node, "value", None)
     if isinstance(script.function_of(node), ast.AsyncFunctionDef):
         return None

@@ -165,7 +165,7 @@ def _forked(script: Script) -> Iterator[Finding]:
 
 
 def _process_pools(script: Script) -> set[str]:
-    """The names of pools of processes: what a name is bound to first counts."""
+    """The names of pools of processes: the first binding of a name counts."""
     made: dict[str, str] = {}
     named = any("Pool" in word for word in script.words)
     for node in script.all((ast.withitem, ast.Assign)) if named else ():

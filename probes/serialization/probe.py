@@ -1,7 +1,7 @@
 """The serialization benchmark: how long does one large request take to become JSON?
 
 Up to tinker 0.19 the SDK builds training requests with pydantic, and still does so for sampling.
-Two pre-releases of pydantic take minutes for what others do in milliseconds.
+Two pre-releases of pydantic take minutes where others take milliseconds.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def _problem(answer: dict[str, Any], where: str, start_s: float) -> Problem | No
 def _answer(
     worker: Reporter, versions: dict[str, str], start_s: float, cap_s: float
 ) -> dict[str, Any]:
-    """The last answer of the worker, or what stands for it when its time is up; adds to
-    ``versions`` those that it names."""
+    """The last answer of the worker, or its replacement when its time is up; adds to ``versions``
+    those that it names."""
     started, deadline = False, monotonic() + start_s
     while True:
         try:

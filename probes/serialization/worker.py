@@ -1,7 +1,7 @@
 """Times the serialization of one large request of the installed tinker package.
 
-This file is run as a script by the interpreter under test, hence: standard library only at the
-top, Python 3.9 and later, no relative imports. It answers in lines of JSON behind a mark.
+This file is run as a script by the interpreter under test, hence: standard library only at the top,
+Python 3.9 and later, no relative imports. It answers in lines of JSON that follow a mark.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ async def _checks(client_class: Any, types: Any, settings: dict[str, Any], say: 
             base_url=settings["base_url"] or None,
             max_retries=0,
             timeout=settings["timeout_s"],
-            _strict_response_validation=True,  # as the public client has it
+            _strict_response_validation=True,  # like the public client
         )
     except Exception as error:  # noqa: BLE001 - any refusal of the SDK is the finding
         if "api_key client option must be set" in str(error):
@@ -147,7 +147,7 @@ async def _create(client: Any, types: Any, rank: int, model: str, state: dict[st
 
 
 async def _is_ready(client: Any, request: Any, state: dict[str, str]) -> bool:
-    """Ask for the result once. Raises if the service says that it will not come."""
+    """Request the result once. Raises if the service reports that it will not come."""
     try:
         retrieve = client.futures.with_raw_response.retrieve
         response = await retrieve(request=request, timeout=POLL_S, max_retries=0)

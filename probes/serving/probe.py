@@ -1,4 +1,4 @@
-"""The log of a vLLM or SGLang server -> what it serves, and what became of its adapters."""
+"""The log of a vLLM or SGLang server -> its settings, and the fate of its adapters."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def gather_serving(
 def gather_found(
     paths: Sequence[Path], vocabulary: Vocabulary, *, progress: Progress = UNWATCHED
 ) -> Outcome:
-    """The same of a log that was found, and what it holds as any log: errors and answers."""
+    """The same for a log that was found, and the facts of any log: errors and answers."""
     read = gather_serving(paths, vocabulary, progress=progress)
     if any(problem.code == "MM407" for problem in read.problems):
         return read
-    # The reader of logs reports what is wrong with the files.
+    # The reader of logs reports the problems of the files.
     return Outcome.joined(
         Outcome(facts=read.facts), gather_logs(paths, vocabulary, progress=progress)
     )

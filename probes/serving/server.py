@@ -101,7 +101,7 @@ class Server:
         return self.adapters.setdefault(name, Adapter(name, path, line))
 
     def version(self, text: str, line: int) -> None:
-        """vLLM says its version when it starts."""
+        """Read the version that vLLM prints when it starts."""
         self._start("vllm", line)
         self._set(engine_version=_version(text))
 
@@ -217,7 +217,8 @@ class Server:
             self._values.setdefault("kv_cache_tokens", int(found[1]))
 
     def sglang_adapter(self, text: str, line: int) -> None:
-        """SGLang begins or ends to load an adapter; it says both also if it refuses it."""
+        """Note that SGLang begins or ends to load an adapter; it prints both also if it refuses
+        it."""
         match = _SGLANG_REF.search(text)
         if match:
             self._belongs("sglang", line)

@@ -44,7 +44,7 @@ def _items(text: str) -> Iterator[list[str]]:
 
 
 def plain(value: str | None) -> str:
-    """A value without quotes; empty if there is none."""
+    """A value without quotes; empty if it is missing."""
     return "" if value in (None, "None", "'auto'", "auto") else (value or "").strip("'\"")
 
 

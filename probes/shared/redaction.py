@@ -32,8 +32,8 @@ def without_keys(text: str) -> str:
 
 
 def without_rest(line: str, before: str) -> str:
-    """``line`` without what looks like the rest of the key that the line ``before`` it, cleaned,
-    ends with."""
+    """``line`` without the probable rest of the key at the end of the line ``before`` it, which is
+    cleaned."""
     if not before.endswith((KEY_MARK, KEY_MARK + "\\")):
         return line
     return _FIRST_RUN.sub(KEY_MARK, line, count=1) if _FIRST_RUN.match(line) else line

@@ -29,7 +29,7 @@ _DIGITS = 6
 
 
 def rounded(value: float) -> float:
-    """``value`` to six significant digits; what is measured is not known better."""
+    """``value`` to six significant digits; measurements are not more exact."""
     if value == 0 or not math.isfinite(value):
         return value
     return round(value, _DIGITS - 1 - math.floor(math.log10(abs(value))))
@@ -130,7 +130,8 @@ def trend(values: Sequence[float]) -> str | None:
 
 
 def drop(values: Sequence[float]) -> float | None:
-    """How far the end of a series lies below its best part, over the size of that part.
+    """The distance of the end of a series below its best part, over the size of that part. Both are
+    medians of blocks as in :func:`trend`; None for too few values or a best part of zero.
 
     Both are medians of blocks as in :func:`trend`; None for too few values or a best part of zero.
     """
@@ -142,7 +143,7 @@ def drop(values: Sequence[float]) -> float | None:
 
 
 def rise(values: Sequence[float]) -> float | None:
-    """How far the end of a series lies above its lowest part, over the size of that part, as
+    """The distance of the end of a series above its lowest part, over the size of that part, like
     :func:`drop`."""
     heights = heights_of(values)
     if not heights:
@@ -189,7 +190,7 @@ def _blocks(values: Sequence[float]) -> list[Sequence[float]]:
 
 
 def spikes(values: Sequence[float]) -> int | None:
-    """How many values stand far above the five on either side; None below seven values.
+    """The number of values far above the five on either side; None below seven values.
 
     Far above is twice the size of their median and eight times the noise.
     """

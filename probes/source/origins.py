@@ -44,7 +44,7 @@ Read = Callable[[], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A message to be found: its text, and what else is known of it ("" and 0 if nothing is)."""
+    """A message to be found: its text, and other known attributes ("" and 0 if unknown)."""
 
     text: str
     exception: str = ""
@@ -55,8 +55,8 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A value at the place: as the source names it, what the message shows of it ("" if nothing),
-    and what is documented of it."""
+    """A value at the place: its name in the source, its value in the message ("" if missing), and
+    its documentation."""
 
     name: str
     value: str

@@ -98,7 +98,7 @@ def _ask(
 
     executable = str(find_interpreter(python)) if python is not None else sys.executable
     with tempfile.TemporaryDirectory(prefix="modelmedic-") as folder:
-        # A copy of what was checked: the worker sees nothing else of the model's folder.
+        # A copy of the checked file: the worker sees nothing else of the model's folder.
         copy = os.path.join(folder, "config.json")
         with open(copy, "w", encoding="utf-8") as out:
             json.dump(config, out)

@@ -1,4 +1,4 @@
-"""Two model trees -> facts: differences, layer counts, what the mapping leaves out.
+"""Two model trees -> facts: differences, layer counts, modules that the mapping leaves out.
 
 Problems: MM500 to MM503 from the reading of tree and mapping files, MM523 trees that cannot be put
 into source and target, MM524 to MM526 about a tree that is built from a configuration.
@@ -20,7 +20,7 @@ from ..outcome import Collector, Outcome
 from .config_tree import TIMEOUT_S, build_tree, config_of, read_config, stated_layers
 
 SOURCE = "probe:structure"
-# Classes that only a port has: they tell the target tree from the source tree.
+# Classes that only a port has: they distinguish the target tree from the source tree.
 _OF_PORTS = re.compile(r"^(Neuron|NxD)|Parallel|^GroupQueryAttention_|^KVCacheManager$|^SPMDRank$")
 _NAMES = (("source", re.compile(r"source|(^|[_-])(hf|ref|reference)([_.-]|$)")),
           ("target", re.compile(r"target|(^|[_-])(neuron|port|device)([_.-]|$)")))  # fmt: skip
@@ -77,7 +77,7 @@ def _side(path: Path, tree: Tree) -> str:
 
 
 def _same_model(path: Path, tree: Tree) -> bool:
-    """The full and the compressed form of one tree lie side by side."""
+    """Whether two trees are the full and the compressed form of one, in one folder."""
     forms = (Path(tree.name).stem.removesuffix("_full"), path.stem.removesuffix("_full"))
     return forms[0] == forms[1] and Path(tree.name).parent == path.parent
 

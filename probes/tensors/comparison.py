@@ -11,7 +11,7 @@ from .device import GPU_BLOCK, Compute, Figures
 from .products import largest, products, refine
 
 BLOCK = 1 << 17
-"""Elements of a piece: its five float32 arrays lie in the cache of the processor."""
+"""Elements of a piece: its five float32 arrays fit into the cache of the processor."""
 MAX_ROWS = 1 << 20
 """Positions up to this number are kept one by one."""
 MAX_WIDTH = 1 << 21
@@ -30,8 +30,8 @@ class Shape(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Figures of one tensor. ``state`` says why ``r_ratio`` is None; ``per_position`` has arrays
-    of the R-ratio and the cosine (and for logits KL and top-1) or None."""
+    """Figures of one tensor. ``state`` is the reason if ``r_ratio`` is None; ``per_position`` has
+    arrays of the R-ratio and the cosine (and for logits KL and top-1) or None."""
 
     r_ratio: float | None
     state: str | None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 WORTH_IT = 1 << 28
 """Numbers to compare from which on starting torch and its GPU takes less time than it saves."""
 GPU_BLOCK = 1 << 24
-"""Elements of a piece; some ten float64 arrays of this size lie on the GPU at a time."""
+"""Elements of a piece; some ten float64 arrays of this size are on the GPU at a time."""
 
 
 class Figures(NamedTuple):

@@ -18,7 +18,7 @@ from .replays import NONE, Replays
 CLEARLY_LOW = 0.8
 """Other orders of rounding take single modules of sound ports down to here in one pass."""
 MIN_POSITIONS = 256
-"""R scatters from position to position; the 95th percentile of fewer says little."""
+"""R scatters from position to position; the 95th percentile of fewer is unreliable."""
 
 
 def add_results(
@@ -68,7 +68,7 @@ def add_faults(collector: Collector, faults: Sequence[Fault]) -> None:
 
 
 def add_signatures(collector: Collector, found: Sequence[tuple[Row, dict[str, Any]]]) -> None:
-    """An ``error_signature`` fact for every tensor that was looked at closely."""
+    """An ``error_signature`` fact for every tensor that was examined closely."""
     for row, values in found:
         family = family_of(normal_name(row.name.module))
         known = {key: value for key, value in values.items()

@@ -20,7 +20,7 @@ LOW = 0.9
 
 
 FINE = 0.7
-"""From here on the R of single positions is as it should be."""
+"""Below this the R of single positions is normal."""
 
 
 class Row(NamedTuple):
@@ -68,8 +68,8 @@ class Row(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A module at which a failure begins. ``shape`` is spike, step, mixed or unknown; ``first``
-    says that nothing before it in its pass fails."""
+    """A module at which a failure begins. ``shape`` is spike, step, mixed or unknown; ``first`` is
+    true if nothing before it in its pass fails."""
 
     row: Row
     shape: str

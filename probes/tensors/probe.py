@@ -107,7 +107,8 @@ def _replayed(
     runs: Sequence[Mapping[Name, Stored]], folder: Path, roles: Roles, collector: Collector,
     progress: Progress,
 ) -> Replays:  # fmt: skip
-    """The modules that can be recomputed, if the folder says what the reference computes."""
+    """The modules that can be recomputed, if the folder holds the configuration of the
+    reference."""
     from ...reading.tensors.captures import changed_files, read_manifest
 
     problems: list[Problem] = []
@@ -210,8 +211,8 @@ MAX_SETTINGS_BYTES = 1 << 20
 
 
 def _add_settings(collector: Collector, folder: Path, target: Path | None) -> None:
-    """A ``port_run`` fact with what changes the reading of R: TP degree and number format. A file
-    that cannot be read says nothing. Never raises."""
+    """A ``port_run`` fact with the settings that change the reading of R: TP degree and number
+    format. A file that cannot be read is ignored. Never raises."""
     places = [folder / SETTINGS, *([target / SETTINGS] if target is not None else [])]
     for place in places:
         found = _read_settings(place)

@@ -1,5 +1,5 @@
-"""How a failing tensor relates to others of its layer: taken for another one, in another order,
-another activation, a weight that is not transposed, routing that is not used."""
+"""How a failing tensor relates to others of its layer: exchanged with another one, in another
+order, another activation, a weight that is not transposed, routing that is not used."""
 
 from __future__ import annotations
 
@@ -129,9 +129,9 @@ def _distance(found: Any, expected: Any) -> float:
 def _routing(samples: Samples, name: Name, sample: Sample, keep: Any) -> dict[str, Any]:
     """Whether the routing weights act on the output of experts.
 
-    If they do not, the part of the target along the reference goes with 1 / sum(w^2): experts
-    point in different directions, and the reference has w of each. A slope of -1 over the tokens
-    says that the weights are ignored, 0 that they are not.
+    If they do not, the part of the target along the reference goes with 1 / sum(w^2): experts point
+    in different directions, and the reference has w of each. A slope of -1 over the tokens shows
+    that the weights are ignored, 0 that they are not.
     """
     family = family_of(normal_name(name.module))
     if family not in ("experts", "mlp") or name.element:

@@ -45,13 +45,13 @@ class Replays:
 
     @property
     def only_ties(self) -> bool:
-        """Whether every module of a mixture of experts is right by itself: what is left of a
-        difference comes from tokens that went to other experts at ties."""
+        """Whether every module of a mixture of experts is right by itself: the remaining difference
+        comes from tokens that went to other experts at ties."""
         return self._experts and not self._fails
 
     def open_to_signs(self, row: Row) -> bool:
-        """Whether to look at what the error of a row looks like: more digits than the reference has
-        are not failures of a formula."""
+        """Whether to examine the form of a row's error: more digits than the reference has are not
+        failures of a formula."""
         if not self.tells(row):
             return True
         return not (self._fails or row.fails or "norm" in row.name.module)

@@ -47,8 +47,8 @@ class Roles(NamedTuple):
 
 
 def find_roles(folder: Path) -> Roles:
-    """The three runs below ``folder``; a folder is preferred to a file, and other forms to
-    what torch.save wrote. Never raises."""
+    """The three runs below ``folder``; a folder is preferred to a file, and other forms to files of
+    torch.save. Never raises."""
     found: dict[str, Path] = {}
     try:
         entries = sorted(folder.iterdir())[:_MAX_ENTRIES] if os.path.isdir(folder) else []

@@ -1,4 +1,4 @@
-"""The first rows of single tensors: what the signatures of errors are read from."""
+"""The first rows of single tensors, from which the signatures of errors are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...reading.tensors.stored import Stored
 from .comparison import Rows, align
 
 MAX_NUMBERS = 1 << 21
-"""Numbers of a tensor that are looked at: its first rows, 16 MB in float64."""
+"""Numbers of a tensor that are read: its first rows, 16 MB in float64."""
 FEW_NUMBERS = 1 << 16
 """Count of numbers that are enough to determine the digits of a tensor."""
 MAX_KEPT = 1 << 23
@@ -31,8 +31,8 @@ class Sample(NamedTuple):
 
 
 class Samples:
-    """The tensors of three runs by name, read when they are asked for and kept while the same
-    layer is looked at."""
+    """The tensors of three runs by name, read on demand and kept while the same layer is
+    examined."""
 
     def __init__(self, runs: Sequence[Mapping[Name, Stored]], names: Sequence[Name]) -> None:
         self._runs, self.names = runs, names

@@ -83,7 +83,7 @@ def _decided_by_rounding(samples: Samples, name: Name) -> Any:
     moved = np.zeros(len(f), bool)
     for scores in (sample.bf16, sample.target):
         ranked = -np.sort(-scores, axis=1)
-        # Of equal scores any may be taken: who sorts differently takes another one.
+        # Any of several equal scores may be taken: another way of sorting takes another one.
         equal = ranked[:, chosen - 1] == ranked[:, chosen]
         moved |= equal | (_best(scores, chosen) != first).any(axis=1)
     ranked = -np.sort(-f, axis=1)

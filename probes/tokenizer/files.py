@@ -32,8 +32,8 @@ class Vocabulary(NamedTuple):
 
 
 class TokenizerFolder(NamedTuple):
-    """A folder; an empty text or None stands for what is not known, ``template`` is None if it
-    could not be read."""
+    """A folder; an empty text or None means unknown, ``template`` is None if it could not be
+    read."""
 
     path: Path
     config: Mapping[str, Any]

@@ -1,4 +1,5 @@
-"""Tokenizer folders -> what they say, and how they differ from that of their base model."""
+"""Tokenizer folders -> their settings, and their differences from the folder of their base
+model."""
 
 from __future__ import annotations
 

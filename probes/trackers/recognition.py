@@ -1,4 +1,4 @@
-"""Is this what an experiment tracker has left?"""
+"""Recognises the files of an experiment tracker."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Series:
             self.settings[name[:_MAX_NAME]] = value
 
     def problem(self, code: str, message: str, hint: str = "") -> None:
-        """Note what could not be read."""
+        """Note a problem of reading."""
         self.problems.append(Problem(code, message, Location(self.name), hint))
 
     def table(self) -> Table:

@@ -22,7 +22,7 @@ MAX_RECORD = 64_000_000
 _CHUNK = 4_000_000
 _STRETCH = 1_000  # records that are read, or passed over, in a row
 _LENGTH = Struct("<Q")
-_AROUND = 16  # bytes of a record beside its message
+_AROUND = 16  # bytes of a record apart from its message
 
 
 def looks_like_events(head: bytes) -> bool:

@@ -9,7 +9,7 @@ from .records import is_call_record
 
 
 def looks_like_transcripts(path: Path, head: bytes) -> bool:
-    """Whether the first JSON object of a file, alone or in an array, tells how a call went."""
+    """Whether the first JSON object of a file, alone or in an array, records a call."""
     text = head.decode("utf-8-sig", "replace").lstrip()
     if not text.startswith(("{", "[")):
         return False

@@ -1,4 +1,4 @@
-"""Whether the installed packages work together: what can be tried without the service.
+"""Tests whether the installed packages work together, as far as possible without the service.
 
 The packages are imported by their own interpreter, never by this process.
 """

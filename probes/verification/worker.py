@@ -101,7 +101,7 @@ def _tokenizer(name: str) -> bool:
 
 
 class _Anything:
-    """In place of the vocabulary: whoever started this process checks the facts."""
+    """Replaces the vocabulary: the process that started this one checks the facts."""
 
     kinds: dict[str, Any] = {}
 
@@ -111,7 +111,7 @@ class _Anything:
 
 def _renderer(tokenizer: str, model: str, renderer: str) -> None:
     """The facts of our renderer probe, which needs nothing but the packages under test."""
-    for name in ("", "facts", "reading", "probes"):  # without what their own __init__ would import
+    for name in ("", "facts", "reading", "probes"):  # without the imports of their own __init__
         package = ModuleType(f"{_OURS}.{name}" if name else _OURS)
         package.__path__ = [str(_TOP / name)]
         sys.modules[package.__name__] = package

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-MAX_DATUMS = 64  # that are looked at in one call
-MAX_VALUES = 65_536  # that are looked at in one tensor
+MAX_DATUMS = 64  # that are read in one call
+MAX_VALUES = 65_536  # that are read in one tensor
 
 
 def shape_of(op: str, args: Any, kwargs: Any, token_ids: bool) -> dict[str, Any]:

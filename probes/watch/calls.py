@@ -18,8 +18,8 @@ _TRAINING = ("forward_backward", "forward_backward_custom")
 
 
 def add_calls(collector: Collector, where: str, state: Mapping[str, Any]) -> None:
-    """Add what the figures of all calls say: ``timing_summary``, ``call_timing`` with the delay of
-    the request, ``concurrency``, ``sampling_budget``, ``hyperparameter``, ``datum_problem``."""
+    """Add the figures of all calls: ``timing_summary``, ``call_timing`` with the delay of the
+    request, ``concurrency``, ``sampling_budget``, ``hyperparameter``, ``datum_problem``."""
     operations = _mapping(state.get("operations"))
     for name in sorted(operations)[:MAX_OPERATIONS]:
         known = _mapping(operations[name])

@@ -143,7 +143,7 @@ class _Tail:
         self._kept = b""
 
     def add(self, data: bytes) -> None:
-        """Keep ``data`` behind what is there, and drop what is too old."""
+        """Append ``data`` to the kept bytes, and drop those that are too old."""
         self._kept = (self._kept + data)[-MAX_TAIL:]
 
     def bytes(self) -> bytes:
@@ -165,7 +165,7 @@ class _ErrorStream:
         return self
 
     def started(self) -> None:
-        """The command has its end of the channel; ours is closed so that its end is noticed."""
+        """Close our end of the command's channel, so that the end of the command is noticed."""
         os.close(self.child)
         self.child = -1
         self._copier.start()
@@ -175,8 +175,8 @@ class _ErrorStream:
             os.close(self.child)
             os.close(self._source)
             return
-        # Processes that live on in the background may hold it open: do not wait for them, only
-        # for what is on its way.
+        # Processes that live on in the background may hold it open: do not wait for them, only for
+        # data that is on its way.
         copied = -1
         while self._copier.is_alive() and copied != self._copied:
             copied = self._copied
@@ -214,7 +214,7 @@ def _channel(out: int) -> tuple[int, int]:
 
             source, child = pty.openpty()
             mode = termios.tcgetattr(child)
-            mode[1] &= ~termios.OPOST  # our own terminal turns line ends into what it needs
+            mode[1] &= ~termios.OPOST  # our own terminal converts line ends itself
             termios.tcsetattr(child, termios.TCSANOW, mode)
             termios.tcsetwinsize(child, termios.tcgetwinsize(out))
             return source, child

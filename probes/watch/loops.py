@@ -166,7 +166,7 @@ class Loop:
         return end - self._since if end - self._since >= SLOW_S else 0.0
 
     def _stands(self, now: float) -> bool:
-        """Whether it is time to look: the loop stands right now, and has stood for long."""
+        """Whether it is time to look: the loop is blocked right now, and has been for long."""
         took = self._took(now)
         return took > 0 and self._slow + took >= self._stall_s + self._looks * LOOK_EVERY_S
 
@@ -192,7 +192,7 @@ class Loop:
             return
         spent = time.thread_time() if hasattr(time, "thread_time") else 0.0
         back = time.perf_counter()
-        # At the first time, what the thread has computed before the loop ran counts for nothing.
+        # The first time, work of the thread before the loop ran does not count.
         self._own_cpu = spent - self._cpu if self.count else min(spent, back - sent)
         self._cpu, self.back = spent, back
 

@@ -158,7 +158,8 @@ class Monitor:
                     return
 
     def _beat(self) -> None:
-        """Leave the time, for who looks from outside at what keeps this thread from waking up."""
+        """Write the time, for observers outside of the process that check whether this thread is
+        kept from waking up."""
         if self._beats is not None:
             os.pwrite(self._beats, struct.pack("d", time.monotonic()), 0)
 
@@ -183,7 +184,7 @@ class Monitor:
         return True
 
     def _clear(self) -> None:
-        """Remove what `diagnose watch` would have removed."""
+        """Remove the files that `diagnose watch` would have removed."""
         folder = os.path.dirname(self._watcher)
         with suppress(OSError):
             for name in os.listdir(folder):
@@ -204,7 +205,7 @@ class Monitor:
         self._append(event)
 
     def _note(self, events: list[dict[str, Any]]) -> None:
-        """Write what the recorder has noted."""
+        """Write the records of the recorder."""
         if events and self._end < MAX_BYTES:
             lines = "".join(json.dumps(event) + "\n" for event in events).encode()
             self._file.seek(self._end)
@@ -272,7 +273,7 @@ class Monitor:
         return [(ident, name, _stack(_back(frame))) for ident, name, frame in self._frames()]
 
     def _time_loops(self, now: float, late: float, busy: bool) -> None:
-        """Time callbacks on the event loops that run, and see what blocks them."""
+        """Time callbacks on the event loops that run, and find what blocks them."""
         with suppress(Exception):
             if self._recorder is not None:
                 self._recorder.tick()

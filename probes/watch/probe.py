@@ -111,7 +111,7 @@ def _add_jitter(
         longest = max([number(state.get("max_short")), *lates])
     over_1s = int(number(state.get("over_1s"))) + bool(stuck_s)
     over_1s -= sum(number(stall.get("late")) > 1 for stall in excused)
-    # A short look without a stall does not show that there is none.
+    # A short run without a stall does not show that there is none.
     enough = number(state.get("seconds")) >= ENOUGH_S
     if stuck_s or (number(state.get("count")) and (enough or state.get("stalls"))):
         collector.add(

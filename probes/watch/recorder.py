@@ -126,7 +126,7 @@ class Recorder:
         self.loops: dict[int, Any] = {}
 
     def tick(self) -> None:
-        """Put the wrappers in where a module of the SDK has been imported meanwhile."""
+        """Install the wrappers once a module of the SDK has been imported."""
         for module, name, methods in CLIENTS:
             cls = self._ready(module, name)
             for method in methods if cls is not None else ():
@@ -288,7 +288,7 @@ class Recorder:
 
     def drain(self, *, last: bool = False) -> list[dict[str, Any]]:
         """The calls that have ended since the last time, in the form in which they are written;
-        of many only some. ``last`` says that no results are fetched any more."""
+        only some if there are many. ``last`` means that no further results are fetched."""
         found: list[dict[str, Any]] = []
         later: list[Call] = []
         now = self._clock()
@@ -333,7 +333,7 @@ _LARGEST = ("longest", "prompt_tokens", "max_tokens", "temperature")
 
 
 def _accumulate(seen: dict[str, float], shape: dict[str, Any]) -> None:
-    """Largest or last values and sums of what calls showed."""
+    """Add up the figures of calls: largest or last values, and sums."""
     for name, value in shape.items():
         if isinstance(value, (int, float)) and name not in ("first_ids",):
             if name in _LARGEST:

@@ -25,7 +25,7 @@ _ONCE = "_run_once"
 _RUNS = frozenset({_ONCE, "run_forever", "run_until_complete"})
 _RUNNER = os.path.join("asyncio", "runners.py")
 _LOOPS = (os.path.join("asyncio", "base_events.py"), "nest_asyncio.py")
-# Whose loops are none of the job's own: the SDK's thread, and the kernel of a notebook.
+# Threads whose loops are not the job's own: the SDK's thread, and the kernel of a notebook.
 _SDK_THREAD = "_background_thread_func"
 _KERNEL = os.path.join(os.sep, "ipykernel", "")
 

@@ -1,4 +1,4 @@
-"""The stalls of a record -> where threads were when others, or an event loop, could not run."""
+"""The stalls of a record -> the places of threads when others, or an event loop, could not run."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _of_lock(stall: Mapping[str, Any]) -> Iterator[_Seen]:
             elif stack.thread == "sdk":
                 yield _Seen(stack, state_of(stack), late, live=True)
         return
-    # Of threads that were seen when it was over, the innermost frame tells which of them waited.
+    # Of threads that were seen at the end, the innermost frame shows which of them waited.
     stacks = [
         stack._replace(status="idle") if _WAITS.match(stack.frames[0].file) else stack
         for _, stack in found
@@ -177,7 +177,7 @@ def _of_lock(stall: Mapping[str, Any]) -> Iterator[_Seen]:
 
 
 def is_excused(stall: Mapping[str, Any]) -> bool:
-    """Whether no thread could run because a module was imported that is none of the user's, or
+    """Whether no thread could run because a module outside of the user's code was imported, or
     because the machine let none run."""
     found = list(_usable_stacks(stall, "active+gil"))
     held = [stack for thread, stack in found if thread.get("gil") is True]
@@ -191,7 +191,7 @@ def is_excused(stall: Mapping[str, Any]) -> bool:
 
 
 def _imports_library(stack: Stack) -> bool:
-    """Whether a module is imported that is none of the user's."""
+    """Whether a module outside of the user's code is imported."""
     above = takewhile(lambda frame: not is_users(frame.file), stack.frames)
     return any(_IMPORTS in frame.file for frame in above)
 

@@ -97,7 +97,7 @@ class Adapter(NamedTuple):
 
 def open_adapter(path: Path) -> Adapter:
     """Read the headers and the configuration of an adapter. Never raises."""
-    alone = path.name == CONFIG  # named by itself: its matrices may lie elsewhere
+    alone = path.name == CONFIG  # named by itself: its matrices may be elsewhere
     files = open_weights(path.parent if alone else path, CONFIG)
     problems = list(files.problems) if files.tensors or not alone else []
     rank, alpha = number(files.config.get("r")), number(files.config.get("lora_alpha"))

@@ -23,7 +23,7 @@ def compare_models(
     base_path: Path | None, adapter_path: Path | None, merged_path: Path | None, *,
     collector: Collector, elements: int, per_tensor: int, progress: Progress,
 ) -> None:  # fmt: skip
-    """Read what is given and add the facts and problems to the collector."""
+    """Read the given files and add the facts and problems to the collector."""
     base = open_weights(base_path) if base_path else None
     adapter = open_adapter(adapter_path) if adapter_path else None
     merged = open_weights(merged_path) if merged_path else None
@@ -40,7 +40,7 @@ def compare_models(
                               per_tensor=per_tensor)  # fmt: skip
         found = comparing.run(collector, progress)
         copies = tied_head(head, plan.targets.get(head.name), found, per_tensor)
-        if copies == "head-only":  # told by itself; the embedding did not miss its update
+        if copies == "head-only":  # reported separately; the embedding did not miss its update
             found = [each for each in found if each.tensor != head.name]
         add_comparisons(collector, found, merged.path)
         add_form(collector, base, merged, plain, aligned, copies)

@@ -1,4 +1,5 @@
-"""Compares the tensors of two models one after the other: what each of them received."""
+"""Compares the tensors of two models one after the other, and finds the update that each
+received."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ class _Pace:
 
 
 class Comparing:
-    """Base and merged model, what belongs where, and what is left unread on the way."""
+    """Base and merged model, the place of each update, and the parts that are left unread."""
 
     def __init__(
         self, aligned: Aligned, adapter: Adapter | None, plan: Plan, place: Path, *,
@@ -58,8 +59,8 @@ class Comparing:
         self._whole = {canonical(name): tensor for name, tensor in whole.items()}
 
     def run(self, collector: Collector, progress: Progress) -> list[Found]:
-        """Every difference, and every target with what it received; nothing if the user did
-        not want to wait: what a merge is like shows in all of its tensors only."""
+        """Every difference, and every target with the update that it received; nothing if the user
+        interrupted: the form of a merge shows in all of its tensors only."""
         aligned, targets = self._aligned, self._plan.targets
         untouched = [name for name in aligned.names if name not in targets]
         total = len(untouched) + _TARGET_WORK * len(targets)

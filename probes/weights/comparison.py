@@ -54,7 +54,7 @@ def _search(pair: Pair, first: Verdict, blocks: list[Block], foreign_base: bool)
         for score in tried:
             other = pair.merged_by(score.way, base, block)
             score.add(stored, other, start, pair.dtype, pair.slack)
-    # The first of equals wins: the right way stands first, exact arithmetic before rounding.
+    # The first of equals wins: the right way comes first, exact arithmetic before rounding.
     best = max(tried, key=lambda score: score.share)
     if best.share < CLEAR_SHARE:
         best = max(tried, key=lambda score: score.cosine)
@@ -137,7 +137,8 @@ class _Numbers:
 
     def __init__(self, score: Score) -> None:
         self.score = score
-        # By matrix: equal elements among the relevant, the relevant ones, those that M changes.
+        # By matrix: equal elements among the relevant ones, the relevant ones, those that M
+        # changes.
         self.matrices: dict[int, list[int]] = {}
         self.compared = self.expected = self.broken = 0
         self.dot = self.size = self.change = self.total = self.most = self.largest = 0.0

@@ -23,7 +23,7 @@ _ORDER = ("wrong-base", "wrong-adapter", "misplaced", "interleaved", "up-on-gate
 
 class Found(NamedTuple):
     """A tensor with its signature and the numbers behind it. ``source`` is the tensor of the base
-    that an extra one is named like; ``target`` says that an update belongs into a missing one."""
+    that an extra one is named like; ``target`` is true if an update belongs to a missing one."""
 
     tensor: str
     signature: str
@@ -114,5 +114,5 @@ def _share(found: Found) -> float:
 
 
 def _rounded(value: float | None) -> float | None:
-    """Six digits: what follows depends on the machine's order of sums."""
+    """Six digits: the rest depends on the machine's order of sums."""
     return None if value is None else float(f"{value:.6g}")

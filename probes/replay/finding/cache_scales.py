@@ -20,8 +20,8 @@ LARGEST = 3.0
 
 
 def _scales(one: Given) -> Found:
-    """By Gauss and Newton: few factors, and far more numbers that have to fit. Each row of
-    the batch may have its own."""
+    """Fit the scales by Gauss-Newton: few factors, and far more numbers that have to fit. Each row
+    of the batch may have its own."""
     groups, rows = int(one.reading.spec["kv_heads"]), len(one.output)
     if groups > MOST_HEADS:
         return

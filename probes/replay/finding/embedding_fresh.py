@@ -1,5 +1,5 @@
-"""Rows of an embedding that are none of the reference: never filled, as they were made, or the mean
-of others."""
+"""Finds rows of an embedding that are not from the reference: never filled, freshly initialised, or
+the mean of others."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ LEAST_TOKENS, MOST_CHANNELS = 12, 16_384
 ALIKE = 1e-3
 """Squared distance of two rows, relative to their size, up to which they are the same."""
 SUMMED = 1e-2
-"""The same, of what is left of a sum that was rounded."""
+"""The same limit for the remainder of a sum that was rounded."""
 RANKS = (2, 4, 8, 16, 32)
 MOST_LOST = 2
 """The part of a vocabulary, at most, that may never have been filled: one of so many."""

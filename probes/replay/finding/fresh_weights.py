@@ -18,12 +18,13 @@ from .given import Finder, Found, Given
 
 LEAST_NUMBERS, MOST_NUMBERS = 1_024, 1 << 28
 SMALL = 0.25
-"""Singular values of the inputs, relative to their mean, that have too much rounding to tell."""
+"""Singular values of the inputs below this, relative to their mean, have too much rounding to be of
+use."""
 NONE = 1e-4
 FROM_REFERENCE = 0.1
 """How far the size of the weights of the reference is from that of fresh ones at the least."""
 NEAR = 0.004
-"""How far a size may be off beside what chance does to so many numbers."""
+"""Deviation of a size that is allowed in addition to chance for so many numbers."""
 SURE = 4.0
 """How many standard deviations chance may do."""
 EVEN = 1.6
@@ -44,8 +45,8 @@ def normal_sizes(one: Given) -> Iterator[tuple[str, float]]:
 
 
 def fresh_kind(z: Any, own: Any, sizes: Iterator[tuple[str, float]]) -> str | None:
-    """In words, how numbers were made; None if that is not sure. ``own`` are those that the
-    reference has there."""
+    """The way in which numbers were made, in words; None if uncertain. ``own`` are the numbers of
+    the reference there."""
     count = z.size
     if count < LEAST_NUMBERS or min(z.shape) < 2:
         return None

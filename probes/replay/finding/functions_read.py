@@ -23,8 +23,8 @@ BENT = 0.8
 
 
 class Bumps(NamedTuple):
-    """A right function (by name; none if it is empty), and what is added to it between two
-    ends, as factors of cubic splines."""
+    """A right function (by name; empty: none), and the change added to it between two ends, as
+    factors of cubic splines."""
 
     right: str
     low: float
@@ -36,7 +36,7 @@ class Bumps(NamedTuple):
         return (found + self.bumps(x) @ np.asarray(self.factors)).astype(np.float32)
 
     def bumps(self, x: Any) -> Any:
-        """The splines at these places (..., splines); behind the ends, as at the ends."""
+        """The splines at these places (..., splines); beyond the ends, the values at the ends."""
         count = len(self.factors)
         step = (self.high - self.low) / (count - 3)
         places = (np.asarray(x, np.float64).clip(self.low, self.high) - self.low) / step + 1
@@ -88,7 +88,7 @@ def _activation(one: Given) -> Found:
 
 
 def _unchanged(_: str, value: Any) -> Any:
-    """Nothing is kept from one function to the next where values may be edited."""
+    """Keep nothing from one function to the next if values may be edited."""
     return value
 
 
@@ -137,8 +137,8 @@ def _shown(found: Any, values: Any) -> str:
 
 
 def _logits(one: Given) -> Iterator[tuple[Reading, str]]:
-    """Another cap: each number is a function of what it should be made of, which bends to both
-    sides as a cap does."""
+    """Find another cap: each number is a function of its correct value that bends to both sides as
+    a cap does."""
     spec = one.reading.spec
     x, y = one.given["x"][:, one.rows], one.output[:, one.rows]
     if x.shape != y.shape or x.size < LEAST_PAIRS:

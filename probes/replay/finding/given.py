@@ -9,8 +9,8 @@ from ..spec import Reading
 
 
 class Given(NamedTuple):
-    """A module as it should be, what goes into it, what came out, the positions that fail, and
-    what finders have solved for it."""
+    """A correct module, its input, its output, the positions that fail, and values that finders
+    have solved for it."""
 
     reading: Reading
     given: Mapping[str, Any]

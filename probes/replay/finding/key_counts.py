@@ -55,7 +55,7 @@ def _equations(scene: Any, mixed: Any, weight: Any, row: int) -> tuple[Any, Any]
 
 
 def _solved(matrix: Any, given: Any) -> Any | None:
-    """How often each key is seen; once, if the equations do not tell."""
+    """How often each key is seen; once, if the equations leave it open."""
     sizes = np.sqrt((matrix * matrix).sum(axis=0))
     use = sizes > 1e-3 * sizes.max(initial=0)
     if use.sum() < 2 or len(matrix) < 2 * use.sum():
@@ -106,7 +106,8 @@ def _of_counts(late: bool) -> Finder:
 
 
 def _sinks(one: Given) -> Found:
-    """The sinks that the softmax must have had: what is in the denominator beside the keys."""
+    """The sinks that the softmax must have had: the part of the denominator that is not from
+    keys."""
     known = heads_of(one)
     scene = None if known is None else _scene(one, known[0], False)
     if known is None or scene is None:

@@ -29,8 +29,8 @@ def _decoded(mask: Mask) -> bool:
 
 
 def _of_window(mask: Mask) -> bool:
-    """Whether what is added or lost lies at the far end of what a query sees, and moves on with
-    the queries."""
+    """Whether the added or lost keys lie at the far end of the keys that a query sees, and move on
+    with the queries."""
     if mask.joined or not len(mask.rows) or _of_some_rows(mask) is not None or _of_fixed_keys(mask):
         return False
     added = [(row, keys) for row, keys, _ in _changes(mask) if len(keys)]
@@ -48,7 +48,7 @@ def _of_window(mask: Mask) -> bool:
 
 
 def _of_some_rows(mask: Mask) -> Any:
-    """The rows of the batch that see other keys, where others see what they should: a window is a
+    """The rows of the batch with other keys while other rows see the right keys: a window is a
     setting of the model and holds for all of them. None if all differ, or there is one alone."""
     counts = (mask.seen != mask.right).any(axis=2).sum(axis=1)
     some = counts * 2 >= counts.max(initial=0)
@@ -56,8 +56,8 @@ def _of_some_rows(mask: Mask) -> Any:
 
 
 def _of_fixed_keys(mask: Mask) -> bool:
-    """Whether all queries lose the same keys, as far as they should see them: such keys are taken
-    for padding, and what is padding itself may see whatever it likes."""
+    """Whether all queries lose the same keys, as far as they should see them: such keys are treated
+    as padding, and padding itself may see anything."""
     if (mask.seen & ~mask.right).any() or not len(mask.rows):
         return False
     first = mask.start if _decoded(mask) and mask.start is not None else 0
@@ -106,7 +106,7 @@ def _lost_by_chunk(lost: Any, right: Any, size: int) -> bool:
 
 def _of_padded_rows(mask: Mask) -> bool:
     """Whether some rows of the batch alone lose keys, each the same ones for all its queries: a
-    cache has one layout for all rows, what is padding differs between them."""
+    cache has one layout for all rows, padding differs between rows."""
     return _of_some_rows(mask) is not None and _of_fixed_keys(mask)
 
 

@@ -17,7 +17,7 @@ from .given import Finder, Found, Given
 
 MOST_KEYS = 256
 MOST_NUMBERS = 1 << 31
-"""Positions x keys x keys x heads x channels: what reading off a whole mask costs."""
+"""Positions x keys x keys x heads x channels: the largest cost of reading off a whole mask."""
 EXACT = 0.03
 """Largest remainder of an output, relative to it, if the keys are the right ones."""
 ROUNDED = 2.0**-8
@@ -158,7 +158,7 @@ def _seen(scene: Scene, rows: Any) -> Any | None:
 
 def _row(scene: Scene, batch: int, row: int, like: Sequence[Any]) -> tuple[Any, float]:
     """The keys that one query saw, as near to those that it should see as the output allows; and
-    what they leave of it. ``like`` are those of the query before."""
+    the remainder of the output. ``like`` are those of the query before."""
     right, there = scene.right[batch, row], scene.there[batch, row]
     query = Query(scene.powers[batch, :, row], scene.values[batch], scene.sinks[batch, :, row],
                   scene.mixed[batch, :, row], there, scene.weight)  # fmt: skip
@@ -174,7 +174,7 @@ def _row(scene: Scene, batch: int, row: int, like: Sequence[Any]) -> tuple[Any, 
 
 class Query(NamedTuple):
     """One query: the powers of its scores (heads, keys), values (heads, keys, channels), the powers
-    of the sinks, what came out of the heads, which keys are there, and the weight through which the
+    of the sinks, the output of the heads, the keys that exist, and the weight through which the
     output of the heads was seen (None: it was captured)."""
 
     powers: Any
@@ -185,7 +185,8 @@ class Query(NamedTuple):
     weight: Any
 
     def size(self, mixed: Any) -> Any:
-        """Squared sizes of outputs of heads (any, heads, channels), or of what is seen of them."""
+        """Squared sizes of outputs of heads (any, heads, channels), or of the visible part of
+        them."""
         flat = mixed.reshape(len(mixed), -1)
         flat = flat if self.weight is None else flat @ self.weight.T
         return (flat * flat).sum(axis=1)
@@ -216,7 +217,7 @@ class Query(NamedTuple):
         return keys, now
 
     def nearer(self, keys: Any, right: Any, limit: float) -> Any:
-        """Keys changed back to those that should be seen, if the output does not tell."""
+        """Change keys back to those that should be seen, if the output fits both."""
         keys = keys.copy()
         for _ in range(len(keys)):
             _, each = self.costs(keys)

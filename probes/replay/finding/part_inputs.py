@@ -32,8 +32,8 @@ def _part_inputs(one: Given) -> Found:
 
 
 def _shifted(one: Given) -> Found:
-    """Other positions of the own input: of what is computed from it, the result may lie there as
-    well, so that nothing tells what went wrong."""
+    """Other positions of the own input. Results computed from the input may be displaced as well,
+    so the cause stays open."""
     for words, x in one.given["inputs"]():
         for parts in PARTS_OF[one.reading.family] if words.startswith(SHIFTED) else ():
             if not (_is_dispatch(words, parts) or _lacks(one, parts)):
@@ -41,8 +41,8 @@ def _shifted(one: Given) -> Found:
 
 
 def _dispatch(one: Given) -> Found:
-    """Tokens that reach experts of their neighbours: a matter of routing, not of what the block is
-    given."""
+    """Tokens that reach experts of their neighbours: a fault of the routing, not of the block's
+    input."""
     for words, x in one.given["inputs"]():
         if _is_dispatch(words, ("experts",)) and not _lacks(one, ("experts",)):
             yield _of(one, ("experts",), x), words.removeprefix("its input ")

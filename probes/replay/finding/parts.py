@@ -2,7 +2,7 @@
 
 The output of a module is a sum over parts: of a projection over shards of its input, of attention
 over heads, of a mixture over experts. The factors of the parts in the output of the target, by
-least squares, tell which it consists of.
+least squares, show which parts it consists of.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .given import Finder, Found, Given
 SHARDS = (2, 4, 8, 16)
 MOST_PARTS, MOST_ROWS = 256, 512
 LEAST_EQUATIONS, EQUATIONS = 2_048, 16
-"""At least, and for each unknown."""
+"""Number of equations at least, and per unknown."""
 NEAR = 0.25
 """How far a factor may be from a whole number."""
 
@@ -185,7 +185,7 @@ def _assigned(key: str, count: str, fits: Callable[[tuple[int, ...], int], bool]
 
 
 def _is_order(chosen: tuple[int, ...], groups: int) -> bool:
-    """Whether groups only lie in another order."""
+    """Whether groups are only in another order."""
     each = len(chosen) // groups
     firsts = chosen[::each]
     return len(set(firsts)) == groups and chosen == tuple(np.repeat(firsts, each))
@@ -244,7 +244,7 @@ def _by_ranks(kept: set[int], used: list[int], count: int) -> bool:
 
 
 def experts_around(one: Given) -> tuple[Any, Any, list[Any], list[int]]:
-    """Rows, what the routed experts make of them in the target, and two lists to fill."""
+    """The rows, the output of the routed experts for them in the target, and two lists to fill."""
     spec, weights = one.reading.spec, one.reading.weights
     shared = moe(spec | {"experts_kept": ()}, weights, {"x": one.given["x"]})
     rows = one.given["x"].reshape(-1, one.given["x"].shape[-1])
@@ -252,7 +252,7 @@ def experts_around(one: Given) -> tuple[Any, Any, list[Any], list[int]]:
 
 
 def _inputs(one: Given) -> Found:
-    """Something else goes in: what another module gives or takes, or other positions and rows."""
+    """Try another input: the output or input of another module, or other positions and rows."""
     for words, x in one.given["inputs"]():
         yield one.reading._replace(spec=one.reading.spec | {"other_input": x}), words
 

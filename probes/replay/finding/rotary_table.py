@@ -13,7 +13,7 @@ from .given import Finder, Found, Given
 
 MOST_POSITIONS = 4_096
 NEAR = 0.02
-"""Root of the mean square of what a table is off by, up to which it is the one."""
+"""Largest root mean square error of a matching table."""
 SAME = 0.01
 """Share by which frequencies may be off: BF16 rounds the table."""
 SAME_THETA = 0.1
@@ -102,14 +102,14 @@ def _layout(rates: Rates) -> bool:
 
 
 def _scaling(rates: Rates) -> bool:
-    """Whether each frequency lies between the one without scaling and the one with all of it."""
+    """Whether each frequency is between the one without scaling and the one with full scaling."""
     if _same(rates.found, rates.right) or _layout(rates) or rates.another_theta:
         return False
     ratio = rates.found / rates.plain
     if (rates.plain == rates.right).all():
         return bool((np.abs(ratio - ratio[0]) < SAME).all()) and ratio[0] < 1
     low, high = sorted((1.0, 1 / rates.factor))
-    # Frequencies that are as good as zero tell nothing.
+    # Frequencies near zero do not count.
     slow = np.abs(rates.found - rates.plain) < 2e-4
     return bool((((ratio > low * (1 - SAME)) & (ratio < high * (1 + SAME))) | slow).all())
 

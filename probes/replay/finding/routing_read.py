@@ -20,7 +20,7 @@ SMALL = 0.04
 NEAR = 0.06
 """Relative distance up to which shares are the same."""
 MOST = 0.85
-"""Share of the tokens that have to tell the same; others are routed otherwise at ties."""
+"""Share of the tokens that have to agree; the others are routed otherwise at ties."""
 LEAST_TOKENS = 6
 MOST_ORDERED = 4_096
 
@@ -179,7 +179,7 @@ def _score(routing: Routing) -> str:
 
 
 def _moved(routing: Routing) -> str:
-    """Each expert stands for another one."""
+    """Find a permutation of the experts."""
     found, right = routing.found, routing.right
     count = found.shape[1]
     alike = np.abs(found[:, :, None] - right[:, None, :]) < NEAR * np.maximum(right, 0.05)[:, None]

@@ -22,8 +22,9 @@ MOST_LOST = 2
 
 
 class Origin(NamedTuple):
-    """The row of the pool that each output channel comes from (-1: it is zero), the pool, the bias
-    of each row, what is added to each channel, and how many of the rows are the own ones."""
+    """The row of the pool that each output channel comes from (-1: it is zero), the pool, the
+    bias of each row, the value added to each channel, and the number of rows of the module's
+    own weight."""
 
     rows: Any
     pool: Any
@@ -47,7 +48,7 @@ def finder(
     fits: Callable[[Origin, Given], bool], siblings: bool = False,
     shown: Callable[[Any], str] = _first_rows,
 ) -> Finder:  # fmt: skip
-    """Proposes the rows that were found if ``fits`` takes how they lie."""
+    """Make a finder that proposes the rows if ``fits`` accepts their order."""
 
     def find(one: Given) -> Iterator[tuple[Reading, str]]:
         key = "rows of siblings" if siblings else "rows"
@@ -65,7 +66,7 @@ def finder(
 
 
 def _with(one: Given, found: Origin, weight: Any) -> dict[str, Any]:
-    """The weight, and the bias that is nearest to what is added to the channels."""
+    """The weight, and the bias that is nearest to the values added to the channels."""
     own = one.reading.weights.get("own.bias")
     if own is None:
         return {"own.weight": weight}
@@ -149,7 +150,7 @@ def _heads(found: Origin, one: Given) -> bool:
 
 
 def _shards(found: Origin, one: Given) -> bool:
-    """Whether shards lie in another order, or ranks have that of another one."""
+    """Whether shards are in another order, or ranks use the shard of another rank."""
     rows, own = found.rows, found.own
     if len(rows) != own or (rows < 0).any() or (rows >= own).any():
         return False
@@ -167,7 +168,7 @@ def _other(found: Origin, one: Given) -> bool:
 
 def _head_shards(found: Origin, one: Given) -> bool:
     """Whether ranks have the rows of another one. No rank has a part of a head, so an order of such
-    parts is a matter of how heads lie."""
+    parts concerns the order of heads."""
     return _shards(found, one) and not is_order(found.rows, found.own)
 
 

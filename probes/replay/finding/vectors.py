@@ -1,5 +1,5 @@
 """Vectors of a module (the bias of a projection, weight and bias of a norm) as the target must have
-had them, by least squares; and where their numbers come from."""
+had them, by least squares; and the origin of their numbers."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def _bias(one: Given) -> Any | None:
 
 
 def _lies(found: Any, own: Any, width: int) -> Iterator[Source]:
-    """How the numbers of the own vector lie in another one: shards or heads elsewhere or lost, or
-    channels in turn."""
+    """Yield the ways in which the numbers of the own vector are arranged in another one: shards or
+    heads moved or lost, or channels in turn."""
     for count in sorted({*RANKS, len(own) // width if width else 1}):
         if count < 2 or len(own) % count or len(own) // count < 2:
             continue
@@ -118,7 +118,7 @@ def _inside(name: str) -> str:
 
 
 def _exchanged(source: Source, one: Given) -> bool:
-    """Whether the other one has the bias of this one."""
+    """Whether another module has the bias of this one."""
     if source.kind != "other" or _layers(source, one):
         return False
     name = source.of.rpartition(".")[0]
@@ -215,7 +215,7 @@ def _of_norm(kinds: set[str], parts: tuple[bool, bool] = (True, True)) -> Finder
 
 
 def _figure(one: Given) -> Found:
-    """Each token by a factor of its own: its channels are right, and what divides them is not."""
+    """Fit one factor for each token: its channels are right, but their divisor is not."""
     spec, weights = one.reading.spec, one.reading.weights
     x = one.given["x"]
     right = normalise(spec, weights, "own", x)
@@ -240,7 +240,7 @@ def _figure(one: Given) -> Found:
 
 
 def _of_sums(one: Given) -> Found:
-    """Each rank normalises what it has of a sum, and these are added."""
+    """Each rank normalises its part of a sum, and the results are added."""
     for words, parts in one.given["partial_sums"]():
         yield one.reading._replace(spec=one.reading.spec | {"sum_parts": parts}), words
 

@@ -88,8 +88,8 @@ def mixed_heads(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
 
 
 def _rounded(spec: Spec, letter: str, part: Any) -> Any:
-    """A value inside that is kept in few bits: queries, keys and values as they meet (``q``, ``k``,
-    ``v``), scores (``s``), shares (``w``) and what the heads give (``m``)."""
+    """Round a value that is kept in few bits: queries, keys and values as they are multiplied
+    (``q``, ``k``, ``v``), scores (``s``), shares (``w``) and the output of the heads (``m``)."""
     if letter not in (spec.get("rounded_parts") or ""):
         return part
     return stored(part, spec.get("parts_format"), spec.get("decode_from"))
@@ -248,7 +248,7 @@ def _turned(spec: Spec, q: Any, k: Any, table: Any) -> tuple[Any, Any]:
 
 
 def _right(spec: Spec) -> Spec:
-    """Without what is wrong about the rotation of one side only."""
+    """The settings without the faults of the rotation of one side only."""
     return {key: value for key, value in spec.items() if key not in ROPE_CHANGES}
 
 

@@ -82,7 +82,7 @@ _WEIGHTS: dict[str, Callable[[Any], Any]] = {
 
 
 def _over(spec: Spec, x: Any) -> Any:
-    """Normalised over the channels, or over what a port takes for them."""
+    """Normalise over the channels, or over those that a port normalises over instead."""
     width = spec.get("norm_width")
     if ranks := spec.get("norm_ranks"):  # each takes the figure of its own channels
         width = x.shape[-1] // int(ranks)
@@ -162,7 +162,7 @@ _POWERS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def capped(spec: Spec, x: Any, key: str, factor: Any = 1) -> Any:
-    """``x`` times a factor and softly limited, with what may be wrong about it: ``key_kind``."""
+    """``x`` times a factor and softly limited, with a possible fault of the cap: ``key_kind``."""
     if not spec.get(key):
         return x * factor
     return _CAPS[spec.get(f"{key}_kind") or "tanh"](x, np.float32(spec[key]), factor)
@@ -237,7 +237,7 @@ _MORE: dict[str, Callable[[Any], Any]] = {
     "abs": np.abs,
     "exp": np.exp,
 }
-"""Activations of ports, beside those that references have."""
+"""Activations of ports, in addition to those of references."""
 
 
 def erf(x: Any) -> Any:

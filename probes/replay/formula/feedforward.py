@@ -15,7 +15,7 @@ from .rope import Spec
 
 _GLU = ("act", "act_place", "glu_limit", "glu_product", "glu_sum", "gate_scale", "glu_alpha",
         "up_offset", "glu_limit_of", "expert_format", "product_format")  # fmt: skip
-"""Settings that change what experts compute."""
+"""Settings that change the computation of experts."""
 
 
 def mlp(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
@@ -77,7 +77,7 @@ def route(spec: Spec, weights: Weights, x: Any) -> tuple[Any, Any]:
     if temperature := spec.get("router_scale"):
         logits = logits * np.float32(temperature)
     logits = stored(logits, spec.get("router_format"))
-    if more := int(spec.get("experts_padded") or 0):  # numbers behind the last give nothing
+    if more := int(spec.get("experts_padded") or 0):  # numbers after the last give nothing
         logits = np.concatenate((logits, np.zeros((len(logits), more), logits.dtype)), axis=-1)
     scores = at(spec, "router.scores", _scores(spec, logits))
     ranked, source = _ranked(spec, weights, x, logits, scores)
@@ -110,7 +110,7 @@ def _scores(spec: Spec, logits: Any) -> Any:
 
 
 def _ranked(spec: Spec, weights: Weights, x: Any, logits: Any, scores: Any) -> tuple[Any, Any]:
-    """By what experts are chosen, and by what weighted."""
+    """The scores by which experts are chosen, and those by which they are weighted."""
     bias = weights.get("router.bias")
     if spec.get("bias_for") and bias is not None:
         plain = _scores(spec, logits - bias)

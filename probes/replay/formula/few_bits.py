@@ -34,8 +34,8 @@ def stored(values: Any, name: Any, start: int | None = None) -> Any:
 
 
 def scaled(values: Any, kind: str, axes: Any) -> Any:
-    """With one step for all numbers along some axes: of whole numbers (``I8``, ``I4``), or of a
-    format whose largest number is that of the largest one there."""
+    """Quantise with one step for all numbers along some axes: to whole numbers (``I8``, ``I4``), or
+    to a format whose largest number matches the largest value."""
     top = largest(kind) if kind in _EIGHT_BITS else 2.0 ** (int(kind[1:]) - 1) - 1
     most = np.abs(values).max(axis=axes, keepdims=True)
     step = np.maximum(most, np.float32(1e-20)) / np.float32(top)
@@ -66,7 +66,8 @@ def largest(name: str) -> float:
 
 
 def in_format(values: Any, name: str) -> Any:
-    """float32 numbers after rounding to a format, to even; the largest for what is too large."""
+    """float32 numbers after rounding to a format, to even; values that are too large become the
+    largest number."""
     if name not in _EIGHT_BITS:
         return through(np.ascontiguousarray(values, np.float32), name)
     digits, least, most = _EIGHT_BITS[name]

@@ -1,4 +1,4 @@
-"""The formulas by family: what a module of a model computes from what it is given."""
+"""The formulas by family: the output of a module computed from its input."""
 
 from __future__ import annotations
 

@@ -32,13 +32,13 @@ def masked(spec: Spec, weights: Mapping[str, Any], logits: Any) -> Any:
     if times := spec.get("counted"):
         logits = logits + np.log(_times(spec, str(times), logits.shape[-1])).astype(np.float32)
     shares = _softmax(spec, weights, np.where(there, logits, np.float32(HIDDEN)))
-    if spec.get("softmax_over") == "heads":  # the shares of what is not there are no zeros
+    if spec.get("softmax_over") == "heads":  # shares of missing keys are not zeros
         shares = shares * there
     return shares * seen if use == "after" else shares
 
 
 def as_found(spec: Spec, weights: Mapping[str, Any], logits: Any) -> Any:
-    """Shares if a finder has told how often each key is seen (batches, positions, keys)."""
+    """Shares if a finder has found how often each key is seen (batches, positions, keys)."""
     times = spec["mask_found"][:, None]
     weight = np.where(times > 0, np.log(np.maximum(times, 1e-6)), HIDDEN).astype(np.float32)
     return _softmax(spec, weights, logits + weight)
@@ -52,7 +52,8 @@ def seen_as_it_should(spec: Spec, positions: int) -> tuple[Any, Any]:
 
 
 def _there(spec: Spec, positions: int) -> Any:
-    """The prompt was computed before what comes behind it, and each token before the next."""
+    """Mask of the keys that exist: the prompt was computed before the later tokens, and each token
+    before the next."""
     start = spec.get("decode_from")
     if start is None:
         return np.ones((positions, positions), bool)

@@ -7,6 +7,6 @@ from typing import Any
 
 
 def at(spec: Mapping[str, Any], node: str, value: Any) -> Any:
-    """The value of a node, or what ``edit`` of the settings makes of it."""
+    """The value of a node, or the result of the ``edit`` of the settings."""
     edit = spec.get("edit")
     return value if edit is None else edit(node, value)

@@ -10,8 +10,8 @@ MAX_NUMBERS = 1 << 26
 
 
 class Remembered:
-    """Results by the arrays that they were made of. Only those of ``kept`` arrays are remembered,
-    which live as long as this does, so that their ids stay theirs."""
+    """Cache of results by the arrays that they were computed from. Only results of ``kept`` arrays
+    are stored; these arrays live as long as the cache, so their ids stay valid."""
 
     def __init__(self, kept: Iterable[Any]) -> None:
         self._kept = {id(each): each for each in kept}
@@ -42,5 +42,5 @@ class Remembered:
         return known[1]
 
     def like(self, array: Any) -> Remembered:
-        """Another one, which remembers what is made of the same weights and of ``array``."""
+        """Another cache, for results of the same weights and of ``array``."""
         return Remembered((*self._kept.values(), array))

@@ -29,7 +29,7 @@ def frequencies(spec: Spec) -> tuple[Any, float]:
     found, factor = scale(plain, spec)
     if (again := spec.get("rates_twice")) is not None:  # scaled once more, or by as much once more
         found = _again(str(again), found, plain, spec)
-    if spec.get("rope_ramp") == "mirrored":  # what should be stretched is not, and the reverse
+    if spec.get("rope_ramp") == "mirrored":  # channels to be stretched are not, and the reverse
         found = plain * plain / spec["rope_factor"] / found
     if (given := spec.get("rates_given")) is not None:
         return np.asarray(given, np.float64), factor
@@ -46,7 +46,7 @@ def _again(how: str, found: Any, plain: Any, spec: Spec) -> Any:
     """Frequencies that are scaled twice, or the other way."""
     if how == "inverse":
         return plain * plain / found
-    if how == "inverse-step":  # what is scaled at all is multiplied by all of the factor
+    if how == "inverse-step":  # every scaled channel is multiplied by the full factor
         return np.where(found < plain, plain * float(spec["rope_factor"]), plain)
     if how == "again":
         return _SCALINGS.get(str(spec.get("rope_type")), _plain)(found, spec)[0]
@@ -86,7 +86,7 @@ def _yarn(plain: Any, spec: Spec) -> tuple[Any, float]:
 
 
 def _ramp(stretched: Any, spec: Spec) -> Any:
-    """The share of stretching for each pair of channels, and what a port may make of it."""
+    """The share of stretching for each pair of channels, with possible faults of a port."""
     kinds = {"inverted": 1 - stretched, "none": 0 * stretched, "all": 0 * stretched + 1,
              "step": np.rint(stretched)}  # fmt: skip
     name, _, count = str(spec.get("rope_ramp")).partition(" ")
@@ -187,7 +187,7 @@ def _turn(spec: Spec, first: Any, second: Any, cos: Any, sin: Any) -> tuple[Any,
     other = cos, sin
     if spec.get("rope_table_as") == "each":  # each channel has a frequency of its own
         (cos, sin), other = _each(spec, cos, sin)
-    if spec.get("rope_table_as") == "other":  # the table lies as the other layout has it
+    if spec.get("rope_table_as") == "other":  # the table has the order of the other layout
         (cos, sin), other = _crossed(spec, cos, sin)
     return first * cos - second * sin, second * other[0] + first * other[1]
 

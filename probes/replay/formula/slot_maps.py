@@ -10,8 +10,8 @@ from ....reading.tensors import np
 
 
 def slot_map(how: str, start: int, count: int) -> Any:
-    """(positions, slots): the position whose key or value lies in each slot. ``how`` is a name and
-    by how many slots."""
+    """(positions, slots): the position whose key or value is in each slot. ``how`` is a name and a
+    number of slots."""
     name, _, by = how.partition(" ")
     found = np.tile(np.arange(count), (count, 1))
     for row, slots in _KINDS[name](start, count, int(by or 0)):
@@ -36,8 +36,8 @@ def _turned(start: int, count: int, by: int) -> Any:
 
 
 def _again(start: int, count: int, by: int) -> Any:
-    """Moved on once more with each token: before the new one is stored, or behind (``by`` is the
-    other way then)."""
+    """Move the slots on once more with each token: before the new one is stored, or after it
+    (``by`` has the opposite sign then)."""
     held = np.arange(start)
     for row in range(start, count):
         held = np.append(np.roll(held, by), row)
@@ -57,7 +57,7 @@ def _prompt_again(start: int, count: int, by: int) -> Any:
 
 
 def _kept(start: int, count: int, by: int) -> Any:
-    """Moved on, and the slots that nothing comes to keep what they had."""
+    """Move the slots on; slots that nothing moves to keep their values."""
     for row in range(start, count):
         moved = np.arange(row) - by
         yield row, np.where((moved >= 0) & (moved < row), moved, np.arange(row))
@@ -70,7 +70,7 @@ _KINDS: dict[str, Callable[[int, int, int], Any]] = {
 
 
 def moved_shares(shares: Any, found: Any) -> Any:
-    """Shares of slots as shares of the positions whose values lie in them."""
+    """Convert shares of slots to shares of the positions whose values are in them."""
     moved = np.zeros_like(shares)
     rows = np.arange(found.shape[0])[:, None]
     flat = moved.reshape(-1, *shares.shape[-2:])

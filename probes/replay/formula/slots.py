@@ -48,7 +48,7 @@ def _rows(part: Any, word: str) -> Any:
 
 
 def _moved(part: Any, word: str) -> Any:
-    """Each key lies ``word`` slots behind its own; nothing was written before the first."""
+    """Move each key ``word`` slots back; nothing was written before the first."""
     by = int(word)
     found = np.zeros_like(part)
     if by > 0:
@@ -71,13 +71,13 @@ def _whole_numbers(part: Any, word: str) -> Any:
 
 
 def _one(part: Any, word: str) -> Any:
-    """All slots hold what belongs to one of them."""
+    """Fill all slots with the value of one of them."""
     at = int(word)
     return np.broadcast_to(part[:, :, at : at + 1], part.shape)
 
 
 def _kept(part: Any, by: int) -> Any:
-    """Moved on, and the end that nothing comes to keeps what it had."""
+    """Move the keys on; the end that nothing moves to keeps its values."""
     found = np.roll(part, by, axis=2)
     ends = slice(0, by) if by > 0 else slice(by, None)
     found[:, :, ends] = part[:, :, ends]
@@ -96,8 +96,7 @@ def _blocks(part: Any, size: int) -> Any:
 
 
 def _over(part: Any, chunks: int) -> Any:
-    """Chunks that are all written from the first slot on: the last one is there, and nothing
-    behind it."""
+    """Write all chunks from the first slot on: only the last one remains, and nothing after it."""
     size = part.shape[2] // chunks
     if size < 1 or chunks * size == size:
         raise ValueError("there are no chunks")
@@ -108,7 +107,7 @@ def _over(part: Any, chunks: int) -> Any:
 
 
 def _mixed(part: Any) -> Any:
-    """Heads and positions taken for one another, as of a buffer of the other layout."""
+    """Exchange heads and positions, as if the buffer had the other layout."""
     return part.swapaxes(1, 2).reshape(part.shape)
 
 

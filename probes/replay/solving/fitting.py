@@ -28,7 +28,7 @@ class Fit(NamedTuple):
 
     @property
     def regular(self) -> bool:
-        """Whether the parts lie side by side, or at equal distances."""
+        """Whether the parts are side by side, or at equal distances."""
         places = np.flatnonzero(self.shares)
         return len(set(np.diff(places))) <= 1
 

@@ -72,7 +72,7 @@ def _divided(powers: Any, axis: int = -1) -> Any:
 
 
 def rounded(value: Value) -> Found:
-    """In a format of few bits."""
+    """Round to a format of few bits."""
     x = value.array
     for bits in (8, 4):
         most = 2.0 ** (bits - 1) - 1
@@ -108,7 +108,7 @@ def softmaxed(value: Value) -> Found:
 
 
 def over_rows(value: Value) -> Found:
-    """A softmax of what the router gives, along the tokens."""
+    """Apply a softmax along the tokens to the output of the router."""
     x = value.others.get("router.logits")
     if x is not None and x.shape == value.array.shape:
         yield "a softmax over the tokens", _divided(np.exp(x - x.max(axis=0, keepdims=True)), 0)

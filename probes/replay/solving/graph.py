@@ -15,7 +15,7 @@ Computed = Callable[[Reading, Mapping[str, Any]], Any]
 CACHED = ("past", "prompt", "new")
 STRETCHES = (*CACHED, "own", "all", "decoded")
 MOST_KEPT = 1 << 14
-"""Numbers of a value up to which all that a relation makes of it is kept."""
+"""Numbers of a value up to which all results of a relation are kept."""
 _AXES = {"q": "bhpc", "k": "bhpc", "v": "bhpc", "mixed": "bhpc", "scores": "bhpk", "shares": "bhpk"}
 _FLAT = {"router.logits": "ne", "router.scores": "ne", "router.shares": "nk"}
 _BY_RANK = {1: "c", 2: "nc", 3: "bpc", 4: "bphc"}
@@ -56,7 +56,7 @@ def traced(reading: Reading, given: Mapping[str, Any], around: Around, run: Comp
 
 
 def value_of_node(graph: Graph, node: str) -> Value | None:
-    """A value, or a weight (its name behind a colon), with what may have taken its place."""
+    """A value, or a weight (its name after a colon), with its possible replacements."""
     if node not in graph.kept:
         graph.kept[node] = _value(graph, node)
     found: Value | None = graph.kept[node]

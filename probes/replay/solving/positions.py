@@ -92,7 +92,7 @@ def lost_of_ranks(value: Value) -> Found:
 
 
 def summed(value: Value) -> Found:
-    """With something of other positions added."""
+    """Add a value of other positions."""
     found = _by_token(value)
     if found is None:
         return
@@ -141,7 +141,7 @@ def in_blocks(value: Value) -> Found:
 
 
 def on_grid(value: Value) -> Found:
-    """In steps of one size, as out of a table."""
+    """Round to steps of one size, as in a table."""
     for step in STEPS:
         yield f"in steps of 1/{step}", np.rint(value.array * step) / np.float32(step)
         yield f"in steps of 1/{step}, cut off", np.floor(value.array * step) / np.float32(step)

@@ -1,4 +1,4 @@
-"""A small closed family of relations between a value as it should be and as a port has it.
+"""A small closed family of relations between a correct value and the value of a port.
 
 Each takes a :class:`Value` and gives other values in its place, with words for them.
 """
@@ -159,7 +159,7 @@ def _ones(value: Value) -> Found:
 
 
 def _as_made(value: Value) -> Found:
-    """A weight of a norm as it is before it is loaded: what is multiplied by it stays the same."""
+    """The weight of a norm before it is loaded; the values that it multiplies stay the same."""
     usual = 1 - float(value.spec.get("norm_offset") or 0)
     yield "as it was made", np.full_like(value.array, usual)
 
@@ -260,7 +260,7 @@ def _flat_transposed(value: Value) -> Found:
 
 
 def _re_activated(value: Value) -> Found:
-    """Another activation of what this one was given."""
+    """Apply another activation to the input of this one."""
     before = value.others.get("gate", value.others.get("x"))
     if before is not None and before.shape == value.array.shape:
         yield from _functions(*_ACTS)(value._replace(array=before))

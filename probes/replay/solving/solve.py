@@ -30,7 +30,7 @@ EXPLAINS = 1.8
 EXPLAINS_LITTLE = 1.3
 """Same limit for a module with an R below ``LITTLE``."""
 TOWARDS, SOME = 0.2, 0.02
-"""Cosine of the change of an output with what is wrong with it, from which parts are tried."""
+"""Cosine of the change of an output with the error, from which on parts are tried."""
 TOGETHER, MOST_GROUPS, MOST_JOINED = 0.25, 12, 6
 """Cosine from which on a change may be a part of one of several values, and how many are joined."""
 MOST_PARTLY, MOST_OF_KIND, MOST_LOST = 36, 4, 16
@@ -42,11 +42,11 @@ MOST_TRIED = 6_000
 MOST_NUMBERS = 1 << 33
 """Numbers of weights and values that all trials may go through."""
 NEAR = 30.0
-"""R from which on a relation is not looked at more closely."""
+"""R from which on a relation is not examined more closely."""
 TRIMMED = 0.2
 MUCH = 4.0
 OTHERS = frozenset({"moved-p", "ordered-p", "shards-p", "pages-p", "mean-p"})
-"""Relations that need other positions: what is stored last is not concerned alone."""
+"""Relations that need other positions: the last stored value alone cannot be affected."""
 MOST_FITTED = 32
 """Places along an axis that are fitted one by one."""
 Mask = Callable[[Value], Any]
@@ -54,8 +54,8 @@ FAILURES = (ValueError, IndexError, KeyError, ArithmeticError, TypeError, Attrib
 
 
 class Solved(NamedTuple):
-    """A relation that explains a module: its entry, R, words, whether it is limited to a phase,
-    what is preferred among equals, and the output under it."""
+    """A relation that explains a module: its entry, R, words, whether it is limited to a phase, its
+    preference among equals, and the output under it."""
 
     hypothesis: Hypothesis
     r_ratio: float
@@ -83,8 +83,8 @@ def noise_of(module: Any) -> float:
 
 
 def _goes(tried: Tried) -> float:
-    """How far it goes the way of the target; of what is lost also the other way, as there may be
-    too much of it."""
+    """How far a trial moves the output towards the target; for lost parts also in the opposite
+    direction, as there may be too much of them."""
     return abs(tried.towards) if _is_loss(tried) else tried.towards
 
 
@@ -109,7 +109,7 @@ def _of_many_kinds(partly: list[Tried]) -> list[Tried]:
 
 
 class Solver:
-    """One failing module: what it should give, what it gives, and how exact it would be."""
+    """One failing module: its correct output, its output, and the precision it would have."""
 
     def __init__(self, module: Any, around: Around, run: Callable[..., Any]) -> None:
         self._module, self._run = module, run
@@ -260,7 +260,7 @@ class Solver:
                 yield from self._fitted(tried, at, letter, value.array.shape[at])
 
     def _fitted(self, tried: Tried, axis: int, letter: str, count: int) -> Iterator[Solved]:
-        """Whatever parts along an axis fit best, and by what factor if they are not lost."""
+        """The parts along an axis that fit best, and their factor if they are not lost."""
         fit = fitted(count, self._off, lambda place: self._effect(tried, axis, count, place))
         if fit is None or (fit.whole and fit.by == 1) or not (fit.by == 1 or _is_loss(tried)):
             return
@@ -275,7 +275,7 @@ class Solver:
             yield from self._told(part, mask, where, words, None if known else VAGUE)
 
     def _of_factor(self, tried: Tried) -> Row:
-        """The row that tells what a factor of the same value means."""
+        """The row that gives the meaning of a factor of the same value."""
         joined = "+".join(tried.nodes)
         for row in rows_of(self._graph.reading.family):
             known = joined in row.nodes and "factor" in row.relations

@@ -1,4 +1,5 @@
-"""Reads the table of relations: which values of a module may be related how, and what it means."""
+"""Reads the table of relations: the values of a module, their possible relations, and the cause of
+each."""
 
 from __future__ import annotations
 

@@ -106,8 +106,8 @@ def misfits(call: ast.Call, said: str, ignores: bool = False) -> tuple[Misfit, .
 
 
 def _is_wrong(parameter: Parameter, given: ast.AST) -> bool:
-    """Whether a literal is none of those that are declared, or plain if an object of a class of
-    the package is meant."""
+    """Whether a literal is not among the declared ones, or plain if an object of a class of the
+    package is expected."""
     if not parameter.told or not isinstance(given, _PLAIN):
         return False
     if not isinstance(given, (ast.Constant, ast.JoinedStr)):

@@ -177,7 +177,7 @@ def _invented(found: Sequence[Miss]) -> bool:
 def _judged(
     script: Script, miss: Miss, releases: frozenset[int], named: bool, invented: bool
 ) -> Finding | None:
-    """The finding, with what it takes for granted."""
+    """The finding, with its assumption."""
     package = table.package_of(miss.owner)
     versions = table.versions(package)
     assumed = ""

@@ -21,7 +21,7 @@ _MARK = re.compile(r"#.{0,80}?(?:type:\s?ignore|pyright:\s?ignore|pylint:\s?disa
 
 
 def has_stand_ins(script: Script) -> bool:
-    """Whether something may stand in for the SDK: a test, a mock, a module put in its place."""
+    """Whether the SDK may be replaced: by a test, a mock, or a module put in its place."""
     return script.rehearses or script.replaces_sdk or bool(_STAND_INS & script.words)
 
 
@@ -35,8 +35,8 @@ def brings_path(script: Script) -> bool:
 
 
 def extended_by(script: Script) -> str:
-    """A package that was not read and is named like one that works with the SDK: it may add to it
-    what no release has."""
+    """A package that was not read and is named like one that works with the SDK: it may add names
+    that no release has."""
     for node in script.all((ast.Import, ast.ImportFrom)):
         if isinstance(node, ast.ImportFrom):
             names = [] if node.level else [node.module or ""]

@@ -70,8 +70,8 @@ def _parameter_names(owner: str) -> list[str]:
 
 class Miss(NamedTuple):
     """``what``: name (of a module), module, method, field, keyword, ignored, missing, many or
-    literal. ``name`` is not among what ``owner`` has, in all releases but ``good``; ``owned`` are
-    those that have the owner."""
+    literal. ``owner`` lacks ``name`` in all releases but ``good``; ``owned`` are the releases that
+    have the owner."""
 
     what: str
     owner: str
@@ -96,8 +96,8 @@ def find_misses(script: Script, proof: Proof) -> Iterator[Miss]:
 
 
 def uses_sdk(script: Script, proof: Proof) -> bool:
-    """Whether a program uses something of the packages that they have: who uses nothing else than
-    what never was means another package of that name."""
+    """Whether a program uses names that the packages have: a program that uses only names that
+    never existed means another package of that name."""
     for imported in script.all(ast.ImportFrom):
         module = imported.module or ""
         if is_ours(module) and any(

@@ -23,7 +23,7 @@ from .types import (
 )
 
 MAX_DEPTH = 12
-"""Steps from an expression to what it comes from."""
+"""Steps from an expression back to its origin."""
 _RUNNERS = frozenset({"run", "run_until_complete", "run_coroutine_threadsafe"})
 _WRAPPERS = frozenset({"Optional", "Annotated"})
 
@@ -49,7 +49,7 @@ class Proof:
         if node is None or self._depth > MAX_DEPTH:
             return NONE
         if id(node) not in self._known:
-            self._known[id(node)] = NONE  # for what depends on itself
+            self._known[id(node)] = NONE  # for expressions that depend on themselves
             self._depth += 1
             self._known[id(node)] = self._read(node)
             self._depth -= 1

@@ -153,7 +153,7 @@ def imported(path: str) -> Types:
 
 
 def member(known: Known, name: str) -> Types:
-    """An attribute of what is known."""
+    """An attribute of a known value."""
     if known.form == "module":
         return _all(_of_module(known.path, run.said, name)
                     for run in runs("modules", known.path, name))  # fmt: skip

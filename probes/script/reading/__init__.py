@@ -1,1 +1,1 @@
-"""Reading code without running it: a project, its modules, and what their names stand for."""
+"""Reads code without running it: a project, its modules, and the values of their names."""

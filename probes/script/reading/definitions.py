@@ -49,7 +49,7 @@ _FIELDS = frozenset({"field", "Field", "attrib", "ib"})
 
 
 def define_class(machine: Machine, node: ast.ClassDef) -> None:
-    """Bind the name of a class, and note what its fields hold if nothing else is given."""
+    """Bind the name of a class, and record the defaults of its fields."""
     known = machine.classes.get(node.name)
     key = node.name if known is None or known.node is node else f"{node.name}@{id(node)}"
     made = Value("class", key, node=node)

@@ -206,7 +206,7 @@ def _named(machine: Machine, node: Any) -> Value:
 
 
 def _lambda(machine: Machine, node: Any) -> Value:
-    # It runs at some other time, if at all: what it does is read, but not put in order.
+    # It runs at some other time, if at all: its effects are read, but not put in order.
     frame = Frame(machine.frame, None)
     for parameter in (*node.args.posonlyargs, *node.args.args):
         frame.names[parameter.arg] = guessed(parameter.arg)
@@ -268,7 +268,7 @@ def assign(machine: Machine, target: ast.AST, value: Value) -> None:
 
 
 def known(value: Value, name: str) -> Value:
-    """A value, or what its name suggests if nothing is known of it."""
+    """A value, or the value that its name suggests if it is unknown."""
     return value if value.kind != "unknown" else replace(guessed(name), term=value.term)
 
 

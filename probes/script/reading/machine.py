@@ -1,8 +1,8 @@
 """The state of the reading of one script: names, events, the budget, and the branch that is read.
 
-The script is never executed. Its statements are followed once in the order in which they would
-run (loop bodies twice, both arms of each branch, functions of the script at their calls), and what
-happens at the SDK is written down.
+The script is never executed. Its statements are followed once in the order in which they would run
+(loop bodies twice, both arms of each branch, functions of the script at their calls), and the calls
+of the SDK are recorded.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Frame:
         self.looping = 0
 
     def get(self, name: str) -> Value:
-        """The value of a name, else what its name suggests."""
+        """The value of a name, or else the value that it suggests."""
         frame: Frame | None = self
         while frame is not None:
             if name in frame.names:
@@ -134,7 +134,7 @@ class Machine:
         return self._uid
 
     def note(self, node: ast.AST, value: Value) -> Value:
-        """Remember what ``node`` stands for; a known value is not replaced by an unknown one."""
+        """Remember the value of ``node``; a known value is not replaced by an unknown one."""
         if value.kind != "unknown" or id(node) not in self.kinds:
             self.kinds[id(node)] = value
         return value
@@ -222,6 +222,6 @@ def guessed(name: str) -> Value:
 
 
 def exclusive(one: Event, other: Event) -> bool:
-    """Whether two events lie in different arms of one branch, so that only one of them happens."""
+    """Whether two events are in different arms of one branch, so that only one of them happens."""
     arms = dict(one.path)
     return any(branch in arms and arms[branch] != number for branch, number in other.path)

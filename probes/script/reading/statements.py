@@ -25,8 +25,8 @@ _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 def follow(
     tree: ast.Module, key: str, find: Finder, nodes_of: Callable[[str, ast.Module], Tree]
 ) -> tuple[Machine, bool]:
-    """Read a program: the module that is run, under its ``key``, and what it imports of its
-    project. The second value is false if that was too large to follow."""
+    """Read a program: the module that is run, under its ``key``, and the modules of its project
+    that it imports. The second value is false if that was too large to follow."""
     machine = Machine(key, find)
     machine.run_function = run_function
     machine.make_object = make_object
@@ -96,7 +96,7 @@ def _branch(machine: Machine, node: ast.If, rest: Sequence[ast.stmt]) -> tuple[b
 
 
 def _is_gone(statements: Sequence[ast.stmt]) -> bool:
-    """Whether an arm that ends leaves the function: what it sets counts no more."""
+    """Whether an arm that ends leaves the function: the names that it sets no longer count."""
     return isinstance(statements[-1], (ast.Return, ast.Raise))
 
 
@@ -144,8 +144,8 @@ def _define(machine: Machine, node: Any) -> None:
 
 
 def _is_cell(decorator: ast.expr) -> bool:
-    """Whether a function is a cell of a marimo notebook: it runs once, where it stands, and its
-    names are those of the notebook."""
+    """Whether a function is a cell of a marimo notebook: it runs once, in its place, and its names
+    are those of the notebook."""
     return last_name(getattr(decorator, "func", decorator)) == "cell"
 
 
@@ -216,7 +216,7 @@ def _try(machine: Machine, node: Any) -> None:
         with machine.arm(branch, number), machine.uncertain():
             block(machine, handler.body)
         if any(last_name(n) in _NO_IMPORT for n in ast.walk(handler.type or ast.Pass())):
-            machine.frame.names.update(before)  # ``tinker = None`` is for where it is not there
+            machine.frame.names.update(before)  # ``tinker = None`` is for environments without it
     block(machine, node.orelse)
     block(machine, node.finalbody)
 
@@ -232,7 +232,7 @@ def _match(machine: Machine, node: Any) -> None:
 def run_function(
     machine: Machine, function: Value, args: list[Value], named: dict[str, Value]
 ) -> Value:
-    """Follow a call of a function of the script; what it returns."""
+    """Follow a call of a function of the script; return its result."""
     node = function.node
     if not isinstance(node, FUNCTIONS) or node in machine.stack or len(machine.stack) >= MAX_CALLS:
         return UNKNOWN
@@ -299,7 +299,7 @@ def _parameters(
 
 
 def _defaults(machine: Machine, node: FunctionNode) -> dict[str, Value]:
-    """The constants that parameters stand for if nothing is given."""
+    """The constants that parameters have if no argument is given."""
     plain = [*node.args.posonlyargs, *node.args.args]
     pairs = [
         *zip(reversed(plain), reversed(node.args.defaults), strict=False),
@@ -325,8 +325,8 @@ def _uncalled(
     machine: Machine, nodes_of: Callable[[str, ast.Module], Tree]
 ) -> list[tuple[Frame, FunctionNode, str]]:
     """Functions and methods, with their modules and the keys of their classes, ``__init__`` first.
-    Those that the program itself calls come last: they are read where they are called, if
-    possible. Of modules that name nothing of the SDK only what is called is read."""
+    Those that the program itself calls come last: they are read where they are called, if possible.
+    In modules without names of the SDK, only called functions are read."""
     found: list[tuple[Frame, FunctionNode, str]] = []
     called: set[str] = set()
     keys = {id(made.node): key for key, made in machine.classes.items()}

@@ -77,8 +77,8 @@ class Called(NamedTuple):
 
 @dataclass(slots=True)
 class Trace:
-    """The terms of a reading. ``latest`` holds the value that each expression had last, ``fed``
-    what was passed to methods of a thing."""
+    """The terms of a reading. ``latest`` holds the last value of each expression, ``fed`` the
+    values passed to methods of an object."""
 
     latest: dict[int, Value] = field(default_factory=dict)
     calls: list[Called] = field(default_factory=list)
@@ -102,7 +102,7 @@ class Trace:
         return value.term if value is not None and value.term is not None else NOTHING
 
     def walk(self, term: Term, fed: bool = False) -> Iterator[Term]:
-        """A term and what it is made of; with ``fed`` also what reached it through methods."""
+        """A term and its parts; with ``fed`` also the values that reached it through methods."""
         waiting = [term]
         seen: set[int] = set()
         while waiting and len(seen) < MAX_WALK:
@@ -135,7 +135,7 @@ def part_of(machine: Machine, op: str, value: Value, const: Any = None) -> Value
 
 
 def one_of(machine: Machine, value: Value, part: Value) -> Value:
-    """An element of a list, which knows where it comes from."""
+    """An element of a list, with its origin."""
     if part.term is not None or value.term is None:
         return part
     return replace(part, term=machine.trace.term("item", (value.term,)))

@@ -73,7 +73,7 @@ class Event(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """An SDK method: the kinds of receivers that have it, and what a call returns."""
+    """An SDK method: the kinds of receivers that have it, and the kind of its result."""
 
     receivers: frozenset[str]
     gives: str
@@ -139,7 +139,7 @@ TITLES = {
 SDK_PACKAGES = frozenset({"tinker", "tinker_cookbook", "tml_renderers"})
 _ADAPTING = SDK_PACKAGES | {"peft"}
 _HELPERS = frozenset({"transformers", "numpy", "np", "torch", "jax", "tokenizers"})
-# Classes and functions of tinker and the cookbook, by their last name -> kind of what they make.
+# Classes and functions of tinker and the cookbook, by their last name -> kind of their result.
 MAKERS = {
     "ServiceClient": "service", "TrainingClient": "training", "SamplingClient": "sampling",
     "RestClient": "rest", "get_renderer": "renderer", "get_tokenizer": "tokenizer",
@@ -170,8 +170,8 @@ def joined(
 
 
 def either(one: Value, other: Value, name: str = "it") -> Value:
-    """The value of what is one or the other: a text or number that only one of them is known to be
-    is no more than assumed. None stands for what is not set."""
+    """One of two values: a text or number that only one of them is known to have is only assumed.
+    None means not set."""
     first = _is_none(one)
     if first or _is_none(other):
         known = other if first else one
@@ -200,7 +200,7 @@ def _is_none(value: Value) -> bool:
 
 
 def annotated_name(annotation: ast.AST | None) -> ast.AST | None:
-    """The part of a type annotation that names a class of the SDK; a text for what is quoted."""
+    """The part of a type annotation that names a class of the SDK; a text if it is quoted."""
     for node in ast.walk(annotation) if annotation is not None else ():
         name = getattr(node, "attr", "") or getattr(node, "id", "")
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -211,8 +211,8 @@ def annotated_name(annotation: ast.AST | None) -> ast.AST | None:
 
 
 def mentions_sdk(tree: Tree) -> bool:
-    """Whether a module imports something of the SDK, or has a name that is the SDK's or stands for
-    one of its clients."""
+    """Whether a module imports something of the SDK, or has a name of the SDK or of one of its
+    clients."""
     for node in tree.imports:
         told = [getattr(node, "module", None) or "", *(a.name for a in getattr(node, "names", ()))]
         if any(name.partition(".")[0] in _ADAPTING for name in told):
@@ -225,7 +225,7 @@ def mentions_sdk(tree: Tree) -> bool:
 
 
 def made_by(path: str) -> str:
-    """The kind of what a class or function makes that is imported under a dotted name."""
+    """The kind of the objects made by a class or function that is imported under a dotted name."""
     root, _, _ = path.partition(".")
     if root not in SDK_PACKAGES and root not in _HELPERS:
         return ""

@@ -66,7 +66,7 @@ def _is_asked(call: ast.Call) -> bool:
 
 
 def _is_none(node: ast.expr) -> bool:
-    """None, or what the environment has, else None."""
+    """Whether an expression is None, or a variable of the environment with the default None."""
     if isinstance(node, ast.Call):
         plain = len(node.args) == 1 and not node.keywords
         return plain and last_name(node.func) in _READS and "env" in ast.unparse(node.func)

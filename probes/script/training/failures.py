@@ -61,7 +61,7 @@ def _is_none(node: ast.expr | None) -> bool:
 
 
 def _is_retried(script: Script, node: ast.Try) -> bool:
-    """Whether a loop tries again until it succeeds, and what comes behind it raises."""
+    """Whether a loop tries again until it succeeds, and the code after the loop raises."""
     tried = (part for statement in (*node.body, *node.orelse) for part in script.below(statement))
     if not any(isinstance(part, (ast.Return, ast.Break)) for part in tried):
         return False

@@ -1,4 +1,4 @@
-"""Whether a program trains what it is meant to train: all checks of this folder."""
+"""Checks whether a program trains as intended: all checks of this folder."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _is_plain(script: Script, loop: ast.AST) -> bool:
 
 
 def _is_alone(script: Script, call: Called) -> bool:
-    """Whether a request is made from an element of what is looped over, and from no answer."""
+    """Whether a request is made from an element of the loop's values, and from no answer."""
     given = [v.term for v in (*call.args, *call.named.values()) if v.term is not None]
     seen = [t for term in given for t in script.machine.trace.walk(term, fed=True)]
     return bool(seen) and not any(map(_is_answer, seen)) and any(map(_is_element, seen))
@@ -110,7 +110,7 @@ def _never(script: Script) -> Iterator[Finding]:
 
 
 def _is_used(script: Script, call: ast.AST) -> bool:
-    """Whether the future of a call goes where it is not followed any more, or may be asked."""
+    """Whether the future of a call leaves the followed code, or may be awaited."""
     return any(
         _goes_on(script, node, call) for node in script.all(ast.Call)
         if node is call or call in _nodes(script.machine.trace.latest.get(id(node), Value()))

@@ -1,4 +1,4 @@
-"""Whether code between two calls uses what the first one gave: then the second has to wait."""
+"""Whether code between two calls uses the result of the first: then the second has to wait."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ UNSEEN = "that the next call needs nothing of the result"
 
 
 def relies(script: Script, wait: ast.AST, step: ast.AST, sent: ast.AST) -> bool | None:
-    """Whether a step is done, or how, by what is waited for before it: a condition on the loss, a
-    learning rate or data that follow it. None if the two are in code whose way from one to the
-    other is not seen."""
+    """Whether the awaited result decides if, or how, a step is done: a condition on the loss, a
+    learning rate or data that depend on it. None if the path of code between the two is unknown."""
     for call in script.machine.trace.calls:
         if call.node is step and _is_made_of(script, call, sent):
             return True
@@ -43,7 +42,7 @@ def is_timed(script: Script, wait: ast.AST, step: ast.AST) -> bool:
 
 
 def _is_made_of(script: Script, call: object, sent: ast.AST) -> bool:
-    """Whether an argument of a call is computed from what another call gave."""
+    """Whether an argument of a call is computed from the result of another call."""
     given = (*getattr(call, "args", ()), *getattr(call, "named", {}).values())
     terms = (value.term for value in given if value.term is not None)
     return any(
@@ -77,7 +76,7 @@ def _standing_for(script: Script, node: ast.AST) -> Iterator[ast.AST]:
 def _uses(script: Script, wait: ast.AST, step: ast.AST) -> bool:
     around = [*script.above(step)]
     known: set[str] = set()
-    told: set[str] = set()  # what may know how it went, without being part of what a step takes
+    told: set[str] = set()  # objects that may know the result without being part of the step
     nodes = list(_between(script, wait, step))
 
     def uses(node: ast.AST) -> bool:
@@ -102,7 +101,7 @@ def _uses(script: Script, wait: ast.AST, step: ast.AST) -> bool:
 def _learnt(
     script: Script, node: ast.AST, uses: Callable[[ast.AST], bool], step: ast.AST
 ) -> set[str]:
-    """The names that hold something of the result behind a piece of code."""
+    """The names that hold something of the result after a piece of code."""
     if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         made = node.value is not None and uses(node.value)
@@ -150,7 +149,7 @@ def _asked(node: ast.AST) -> list[ast.expr]:
 
 
 def _may_leave(script: Script, node: ast.AST, around: list[ast.AST]) -> bool:
-    """Whether an arm of a decision ends what is ``around`` the next call."""
+    """Whether an arm of a decision ends the code ``around`` the next call."""
     if not isinstance(node, (ast.If, ast.Match)):
         return isinstance(node, ast.Assert)
     return any(_leaves(script, part, around) for part in script.below(node))
@@ -166,7 +165,7 @@ def _leaves(script: Script, part: ast.AST, around: list[ast.AST]) -> bool:
 
 
 def _is_left_out(script: Script, node: ast.AST, around: list[ast.AST]) -> bool:
-    """Whether a ``try`` goes on without the next call if what it waits for fails."""
+    """Whether a ``try`` continues without the next call if its awaited call fails."""
     if not isinstance(node, ast.Try) or any(node is each for each in around):
         return False
     ends = (part for each in node.handlers for part in script.below(each))

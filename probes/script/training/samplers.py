@@ -60,7 +60,7 @@ def _has_fresh(script: Script, loop: ast.AST) -> bool:
 
 
 def _is_trained_on(script: Script, call: Called) -> bool:
-    """Whether examples are made of what is sampled."""
+    """Whether examples are made from samples."""
     trace = script.machine.trace
     given = (tokens_of(datum) for datum in trace.calls if datum.name == "Datum")
     parts = (part for tokens in given if tokens is not None for part in trace.walk(tokens))

@@ -79,7 +79,8 @@ def find_accumulation(script: Script) -> Iterator[Finding]:
 def _incomplete(
     script: Script, step: Event, backward: list[Event], events: list[Event]
 ) -> Iterator[Finding]:
-    """A loop steps after every so many batches; behind it nothing steps for those that remain."""
+    """A loop that steps after every so many batches, without a step after it for those that
+    remain."""
     loop = step.loops[-1]
     own = next((e for e in backward if e.loops[-1] is loop and not exclusive(e, step)), None)
     if own is None or not step.sure or not isinstance(loop, (ast.For, ast.AsyncFor)):
@@ -105,8 +106,8 @@ def _gate(script: Script, step: Event, loop: ast.AST) -> ast.If | None:
 
 
 def _size(script: Script, test: ast.expr) -> int | str | None:
-    """After how many batches a test is true, as far as it is known; None for other tests, such as
-    one that is also true for the last batch."""
+    """The number of batches after which a test is true, if known; None for other tests, such as one
+    that is also true for the last batch."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         number: ast.expr | None = _modulus(test.operand)
     elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], _EQUAL):
@@ -233,7 +234,7 @@ def _without(script: Script) -> Iterator[Finding]:
 
 
 def _left_over(trace: list[Event]) -> Iterator[Finding]:
-    """A forward_backward behind the step of the same pass, whose gradient goes into the step of the
+    """A forward_backward after the step of the same pass, whose gradient goes into the step of the
     next pass together with that of its batch: an evaluation."""
     own = {event.node for event in _closed(trace)}
     steps = [number for number, event in enumerate(trace) if event.op == "optim_step"]
@@ -241,7 +242,7 @@ def _left_over(trace: list[Event]) -> Iterator[Finding]:
         return
     last = {event.node: number for number, event in enumerate(trace)}
     for number, event in enumerate(trace[1:], 1):
-        # Behind the step of the last pass: no step follows there.
+        # After the step of the last pass: no step follows there.
         if event.op not in BACKWARD or event.node in own or last[event.node] < steps[-1]:
             continue
         before = next((e for e in reversed(trace[:number]) if e.node is not event.node), event)
@@ -267,7 +268,7 @@ def _closed(trace: list[Event]) -> Iterator[Event]:
 
 
 def _resumed(script: Script) -> Iterator[Finding]:
-    """A run that goes on where it stopped, with a fresh optimizer."""
+    """A run that resumes from a checkpoint, with a fresh optimizer."""
     events = script.machine.events
     loop = training_loop(script)
     steps = [e for e in events if e.what == "submit" and e.op == "optim_step" and e.loops]
