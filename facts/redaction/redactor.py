@@ -31,7 +31,7 @@ _SEAL = object()
 class Redacted(Generic[T_co]):
     """A value without secrets, and how many of each kind were taken out of it.
 
-    Cannot be made by hand: :meth:`.Redactor.redact` makes it, ::meth:`map` derives others from it.
+    Cannot be made by hand: :meth:`.Redactor.redact` makes it, :meth:`map` derives others from it.
     """
 
     __slots__ = ("counts", "value")

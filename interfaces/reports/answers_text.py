@@ -69,7 +69,7 @@ def decode_lines(report: Report) -> Iterator[Line]:
 
 def _is_notice(d: Diagnosis) -> bool:
     """Whether a finding is about a line that is not a failure: harmless, or a warning for certain.
-    What is only possible counts as a warning, however severe it would be."""
+    A finding that is only possible counts as a warning, whatever its severity."""
     return d.kind == "benign" or (d.severity in ("info", "warning") and d.confidence != "possible")
 
 
@@ -92,7 +92,7 @@ def _repair(d: Diagnosis) -> Sequence[Mapping[str, Any]]:
 
 
 def why_not_lines(plain: Mapping[str, Any], facts: Mapping[str, str]) -> Iterator[Line]:
-    """Why a diagnosis is absent."""
+    """The reasons why a diagnosis is absent."""
     name = plain["id"]
     if plain["concluded"]:
         yield Line(f"{plain['title']} ({name}) is concluded from these facts.", style="heading")
@@ -118,7 +118,7 @@ def why_not_lines(plain: Mapping[str, Any], facts: Mapping[str, str]) -> Iterato
 
 
 def what_if_lines(plain: Mapping[str, Any], base: KnowledgeBase) -> Iterator[Line]:
-    """What changes."""
+    """The changes that other facts would make."""
     words = (("gained", "New:"), ("lost", "Gone:"), ("newly_ruled_out", "Newly ruled out:"))
     changed = False
     for part, heading in words:
@@ -137,7 +137,7 @@ def what_if_lines(plain: Mapping[str, Any], base: KnowledgeBase) -> Iterator[Lin
 
 
 def entry_plain(base: KnowledgeBase, entry: str) -> dict[str, Any]:
-    """Everything the catalogue says about an entry."""
+    """The catalogue's data on an entry."""
     plain = {"id": entry, **base.catalogue["entries"].get(entry, {})}
     plain |= base.catalogue["diagnoses"].get(entry, {})
     rules: dict[str, set[str]] = {"concluded_by": set(), "ruled_out_by": set()}
@@ -228,7 +228,7 @@ def comparison_lines(found: Comparison, sides: Mapping[str, Any]) -> Iterator[Li
 
 
 def worst_change(found: Comparison) -> str | None:
-    """The highest severity of what is new or out of sight, and not accepted."""
+    """The highest severity of the findings that are new or out of sight, and not accepted."""
     news = [c.after for c in found.new] + [c.before for c in found.lost_visibility]
     severities = [f.severity for f in news if f is not None and not f.accepted]
     return max(severities, key=SEVERITIES.index, default=None)

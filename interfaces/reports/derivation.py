@@ -21,7 +21,7 @@ MAX_STEPS = 400
 
 
 class Premise(NamedTuple):
-    """A condition, the facts that meet it (by name, and how many more), and how they came about."""
+    """A condition, the facts that meet it (by name, and how many more), and their derivations."""
 
     condition: str
     facts: tuple[str, ...]
@@ -44,7 +44,7 @@ class Step(NamedTuple):
 
 
 class Derivation(NamedTuple):
-    """Steps, and the number of those left out, which are alike."""
+    """Steps, and the number of those left out, which are similar."""
 
     steps: tuple[Step, ...]
     more: int = 0

@@ -15,7 +15,7 @@ MAX_KEY = 28
 
 
 def fact_lines(facts: Iterable[Fact], vocabulary: Vocabulary) -> Iterator[Line]:
-    """The facts by kind, each kind with what it is. Of many, the first."""
+    """The facts by kind, each kind with its description; only the first if there are many."""
     groups: dict[str, list[Fact]] = {}
     for fact in facts:
         groups.setdefault(fact.kind, []).append(fact)

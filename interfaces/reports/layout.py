@@ -77,7 +77,7 @@ def rendered(lines: Lines, stream: TextIO) -> str:
 
 
 def _drawable(text: str, stream: TextIO) -> str:
-    """Plots in ASCII where the stream cannot show their dots and lines."""
+    """Plots in ASCII if the stream cannot show their dots and lines."""
     try:
         "⠁┤".encode(stream.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
@@ -92,12 +92,12 @@ def text_of(lines: Lines, width: int = MAX_WIDTH) -> str:
 
 
 def _checked(lines: Lines) -> list[Line]:
-    """Redacted lines; those that are not yet are redacted now."""
+    """Redacted lines; lines that are not redacted yet are redacted now."""
     return lines.value if isinstance(lines, Redacted) else redacted(list(lines)).value
 
 
 def prompt(command: str) -> str:
-    """``$`` before what a shell takes; nothing before code and mere arguments."""
+    """The prompt of a command: ``$`` for a shell; empty for code and mere arguments."""
     if _SHELL.match(command):
         return "$ "
     is_other = _CODE.search(command) or is_arguments(command) or is_setting(command)
@@ -182,7 +182,8 @@ def _filled(text: str, width: int, start: str, rest: str) -> list[str]:
 
 
 def _styled(lines: Iterable[Line], stream: TextIO) -> str:
-    """In standard ANSI codes; a library would take longer to import than all this to write."""
+    """Style the lines with standard ANSI codes; a library would take longer to import than all this
+    to write."""
     width = width_of(stream)
     return "".join(_in_style(part, line.style) for line in lines for part in wrapped(line, width))
 

@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 class Change(NamedTuple):
     """A range of a file and the text that it should hold. ``code`` is the line ``at`` as it was
-    when the change was thought of, without indent."""
+    when the change was proposed, without indent."""
 
     place: Place
     text: str

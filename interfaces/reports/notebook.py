@@ -60,7 +60,7 @@ def _markup(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _rich(lines: Sequence[Line]) -> Any:
-    """Wrapped by the console, below where its text begins."""
+    """The lines for rich: wrapped by the console, indented to the start of the text."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text

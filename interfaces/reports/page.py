@@ -32,7 +32,7 @@ def template(path: Path, *filters: Callable[..., Any]) -> Template:
 
 
 def _visible(value: Any) -> Any:
-    """Every text that a template shows, before it is escaped; our own markup stays as it is."""
+    """Make a text of a template visible before it is escaped; our own markup stays unchanged."""
     return value if hasattr(value, "__html__") or not isinstance(value, str) else safe(value)
 
 

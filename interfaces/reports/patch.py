@@ -1,7 +1,7 @@
 """The changes that a report suggests as a patch for `git apply`, from the root of the repository.
 
-Source is quoted, so a part that holds a secret or a control character is left out, and a file that
-is no longer what was read.
+Source is quoted, so a part that holds a secret or a control character is left out, and so is a file
+that has changed since it was read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NOTHING = "# No change is suggested.\n"
 
 
 def patch_of(report: Report) -> str:
-    """The patch; lines with # before it say what was left out."""
+    """The patch; lines with # before it name the parts left out."""
     files = Files(report)
     by_file: dict[str, set[Change]] = {}
     for d in report.diagnoses:
@@ -72,8 +72,8 @@ def _text(path: str) -> str | None:
 
 
 def _changed(old: list[str], changes: Iterable[Change]) -> tuple[list[str], list[Change]]:
-    """The lines with the changes, and the changes that do not fit. From the end, so that the places
-    before stay right."""
+    """The lines with the changes, and the changes that do not fit. Changes are applied from the
+    end, so that earlier places stay valid."""
     new, left = list(old), []
     last = (len(old) + 1, 0)
     for change in sorted(changes, reverse=True):
@@ -91,7 +91,7 @@ def _changed(old: list[str], changes: Iterable[Change]) -> tuple[list[str], list
 
 
 def _fits(lines: list[str], change: Change) -> bool:
-    """Whether the file holds the code for which the change was thought of."""
+    """Whether the file holds the code for which the change was proposed."""
     if not 0 < change.at <= len(lines) or not 0 < change.place.end_line <= len(lines):
         return False
     there = lines[change.at - 1].removeprefix("\ufeff").strip()
@@ -111,6 +111,7 @@ def _hunks(old: list[str], new: list[str], context: int) -> Iterator[str]:
 
 
 def _is_safe(hunk: str) -> bool:
-    """Whether nothing in a hunk would be hidden or made visible: what is, would not apply."""
+    """Whether a hunk contains nothing to redact or to make visible: a hunk altered this way would
+    not apply."""
     plain = hunk.replace("\r\n", "\n").replace("\ufeff", "")
     return safe(plain) == plain and redacted(hunk).value == hunk

@@ -29,7 +29,7 @@ class Built:
 
 
 def build(folder: SiteFolder, package: Package, progress: Progress = UNWATCHED) -> Built | None:
-    """Read all files of a package; None if it was asked to end early. Never raises over their
+    """Read all files of a package; None if it was told to end early. Never raises over their
     content."""
     problems = list(package.problems)
     skipped: list[Problem] = []

@@ -18,7 +18,7 @@ _ENDINGS = ("Error", "Exception", "Warning", "Exit", "Interrupt", "Abort", "Fail
 @dataclass(frozen=True, slots=True)
 class ExceptionClass:
     """A class: its bases as they are written, and the message that it builds, with the parameters
-    of its ``__init__`` as placeholders; ``parts`` is None if it builds none."""
+    of its ``__init__`` as placeholders; ``parts`` is None if it builds no message."""
 
     name: str
     bases: tuple[str, ...]
@@ -123,7 +123,7 @@ def _of_init(node: ast.FunctionDef, outer: Scope) -> tuple[tuple[str, ...], Part
 
 
 def _passes_on(parts: Parts, names: Sequence[str]) -> bool:
-    """Whether a message is made of parameters alone: of what the raise gives for them."""
+    """Whether a message is made of parameters alone: of the arguments of the raise."""
     return len(parts) > 1 and set(parts[1::2]) <= set(names)
 
 
@@ -148,7 +148,7 @@ def _is_named_base(function: ast.expr) -> bool:
 
 
 def _filled(known: ExceptionClass, thrown: Thrown) -> Parts:
-    """The message of a class with what the raise gives for its parameters."""
+    """The message of a class with the arguments of the raise in place of its parameters."""
     given = dict(zip(known.parameters, thrown.positional, strict=False)) | dict(thrown.named)
     assert known.parts is not None
     return join(*_pieces(known.parts, given))

@@ -1,4 +1,4 @@
-"""The packages in a folder of packages, told from what their installer recorded."""
+"""The packages in a folder of packages, as recorded by their installer."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ class SiteFolder:
             )) from None  # fmt: skip
 
     def read(self, file: str) -> bytes:
-        """The content of a file, named relative to the folder; what a link leads out of it is not
-        read. Raises :class:`Unreadable`."""
+        """The content of a file, named relative to the folder; a link that leads out of it is not
+        followed. Raises :class:`Unreadable`."""
         path = os.path.join(self.root, *file.split("/"))
         try:
             if not self._is_inside(os.path.dirname(path)) or (
@@ -118,7 +118,7 @@ class SiteFolder:
         return self.recorded.get(name, "").removesuffix(_DIST_INFO).rpartition("-")[2]
 
     def package(self, name: str) -> Package:
-        """A package by the name of its distribution or of what is imported. Raises
+        """A package by the name of its distribution or of its module. Raises
         :class:`ModelMedicError` (MM487) if there is none."""
         normal = normal_name(name)
         if normal not in self.recorded and not self._loose(name):

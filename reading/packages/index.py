@@ -60,7 +60,7 @@ class SourceIndex:
         return len(stored) if stored else 0
 
     def sites(self, package: str) -> Iterator[Site]:
-        """All sites of a package, by file and line; none of one that is not in the index."""
+        """All sites of a package, by file and line; none if it is not in the index."""
         stored = self._stored.get(self._name(package))
         if stored is not None:
             yield from map(stored.site, range(len(stored)))
@@ -172,7 +172,7 @@ def relative_file(folder: SiteFolder, file: str, names: Iterable[str]) -> str:
 def _built(
     folder: SiteFolder, package: Package, cache: str, progress: Progress
 ) -> StoredPackage | None:
-    """The index of a package, written into the cache; None if it was asked to end early."""
+    """The index of a package, written into the cache; None if it was told to end early."""
     built = build(folder, package, progress)
     if built is None:
         return None
@@ -182,8 +182,8 @@ def _built(
 
 
 def _fits(known: Sequence[StoredPackage], message: str) -> list[tuple[StoredPackage, int, Fit]]:
-    """The templates that fit a message, each by one of its sites; of those with far less constant
-    text than the best none."""
+    """The templates that fit a message, each by one of its sites; except those with far less
+    constant text than the best."""
     found = [(stored, number, fitted)
              for stored, number in _candidates(known, words_of(message))
              if (fitted := fit(stored.site(number).parts, message)) is not None]  # fmt: skip
@@ -194,7 +194,7 @@ def _fits(known: Sequence[StoredPackage], message: str) -> list[tuple[StoredPack
 def _candidates(
     known: Sequence[StoredPackage], words: set[str]
 ) -> Iterator[tuple[StoredPackage, int]]:
-    """The sites for which the words of a message speak most, and those that have no word."""
+    """The sites that share the most significant words with a message, and those without words."""
     found: list[tuple[int, int, int]] = []
     for place, stored in enumerate(known):
         table = stored.table.words
@@ -208,7 +208,7 @@ def _candidates(
 
 
 def _score(site: Site, fitted: Fit, exception: str, module: str) -> int:
-    """The weight of a fit, 0 for one that says nothing: too little constant text, unless class or
+    """The weight of a fit, 0 for a meaningless one: too little constant text, unless class or
     module agree and the template covers the whole message, or a class that is not the site's."""
     agrees = bool(exception) and exception in (site.exception_name, *_short(site.bases))
     if exception and site.kind in ("raise", "assert") and site.exception and not agrees:

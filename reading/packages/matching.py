@@ -15,7 +15,7 @@ _ELLIPSES = ("...", "…", "[...]")
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How a message fits a template. ``score`` counts the constant characters that it has;
+    """The fit of a message to a template. ``score`` counts the constant characters that it has;
     ``whole`` says that the template covers all of it, ``cut`` that its end is missing."""
 
     score: int
@@ -25,12 +25,12 @@ class Fit:
 
 
 def flat(text: str) -> str:
-    """A text on one line: wrapping and indentation say nothing."""
+    """A text on one line: wrapping and indentation have no meaning."""
     return " ".join(text.split())
 
 
 def fit(parts: Parts, text: str) -> Fit | None:
-    """How ``text`` (see :func:`flat`) fits a template, None if it does not.
+    """The fit of ``text`` (see :func:`flat`) to a template, None if it does not fit.
 
     Linear in the length of the text for each part of the template.
     """

@@ -1,4 +1,4 @@
-"""The modules of a release, and what each of their names stands for."""
+"""The modules of a release, and the meaning of each of their names."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Modules:
         self.packages = frozenset(name.partition(".")[0] for name in modules)
 
     def names(self, module: str, seen: frozenset[str] = frozenset()) -> tuple[set[str], bool]:
-        """The names of a module with those that star imports bring; whether it may have others."""
+        """The names of a module, star imports included, and whether it may have others."""
         here = self.modules[module]
         found, open_ = set(here.bound), here.open
         for origin in here.stars:

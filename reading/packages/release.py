@@ -1,4 +1,4 @@
-"""One version of a package: its modules, what they can say, and its sites."""
+"""One version of a package: its modules, their texts, and its sites."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .walking import files_below
 class Release:
     """A release whose Python files are in a folder of packages; they are read when first needed.
 
-    ``label`` is its version, or a substitute if that is unknown. ``names`` are those of all that an
-    archive holds; ``requires`` has the versions allowed of each ``package; marker``.
+    ``label`` is its version, or a substitute if that is unknown. ``names`` are the names of all
+    members of the archive; ``requires`` maps each ``package; marker`` to its allowed versions.
     """
 
     package: str
@@ -82,8 +82,8 @@ def installed(names: Iterable[str], folders: Sequence[SiteFolder]) -> dict[str, 
 
 
 def of_sources(name: str, folder: Path) -> Release:
-    """A folder of sources taken as a release of unknown version. Raises
-    :class:`ModelMedicError` (MM486)."""
+    """A folder of sources, treated as a release of unknown version. Raises :class:`ModelMedicError`
+    (MM486)."""
     site = SiteFolder(folder)
     python = [file for file in files_below(site.root) if file.endswith(".py")]
     return Release(normal_name(name), "", site, python)

@@ -91,8 +91,8 @@ class _Reader:
         self, body: Sequence[ast.stmt], place: _Place,
         waiting: list[tuple[Sequence[ast.stmt], _Place]],
     ) -> None:  # fmt: skip
-        """The sites of one block. Its inner blocks are put on ``waiting``, but for those of its
-        function, which are read at once so that assignments are seen in their order."""
+        """Read the sites of one block. Its inner blocks are put on ``waiting``, except those of its
+        function, which are read at once so that assignments are seen in order."""
         passed: Guard | None = place.guard
         for statement in body:
             here = _Place(place.function, place.parameters, place.scope, passed)
@@ -186,7 +186,7 @@ def _qualified(place: _Place, name: str) -> str:
 def _inner(
     statement: ast.stmt, guard: Guard | None
 ) -> Iterator[tuple[Sequence[ast.stmt], Guard | None]]:
-    """The blocks inside of a statement, each with what holds there."""
+    """The blocks inside of a statement, each with the guard that holds there."""
     if isinstance(statement, ast.If):
         yield statement.body, Guard(statement.test, "if", guard)
         yield statement.orelse, Guard(statement.test, "not", guard)

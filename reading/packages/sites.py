@@ -37,7 +37,7 @@ class Site:
 
     @property
     def template(self) -> str:
-        """The message with ``{name}`` for what is filled in."""
+        """The message with ``{name}`` for each placeholder."""
         return template_text(self.parts)
 
     @property

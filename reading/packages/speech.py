@@ -1,4 +1,4 @@
-"""Calls that say something: which of them log, warn or end the program, and with which words."""
+"""Calls with a message: those that log, warn or end the program, and their words."""
 
 from __future__ import annotations
 

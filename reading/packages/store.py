@@ -104,7 +104,7 @@ class StoredPackage:
                     row.parameters, row.bases)  # fmt: skip
 
     def alike(self, number: int) -> Iterator[Site]:
-        """The sites that have the template of a site that stands for it."""
+        """The sites with the same template as a site that represents it."""
         yield self.site(number)
         yield from map(self.site, self.table.same.get(number, ()))
 

@@ -1,4 +1,4 @@
-"""The texts that a module can say, with ``{}`` for what varies, and what it defines."""
+"""The texts of a module, with ``{}`` for placeholders, and its definitions."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Text(NamedTuple):
 
 
 def texts_in(tree: ast.Module) -> list[Text]:
-    """The texts of a module. Neighbouring literals and sums are one text; a class or function says
-    ``class Name`` or ``def name``."""
+    """The texts of a module. Neighbouring literals and sums are one text; a class or function
+    counts as ``class Name`` or ``def name``."""
     return [text for text in _texts(tree) if len(text.text) >= MIN_TEXT]
 
 

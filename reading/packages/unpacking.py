@@ -65,7 +65,7 @@ def version_in(said: str) -> str:
 
 
 def _read(path: Path, package: str) -> tuple[dict[str, bytes], list[str], list[Problem]]:
-    """The texts that count, and the names of all files."""
+    """The files to read, the names of all files, and the problems."""
     kept: dict[str, bytes] = {}
     names: list[str] = []
     problems: list[Problem] = []
@@ -102,7 +102,7 @@ def _top(kept: Mapping[str, bytes], path: Path, package: str) -> str:
 
 
 def _counts(name: str) -> bool:
-    """Whether a source belongs to what is installed."""
+    """Whether a source would be installed."""
     first, slash, _ = name.partition("/")
     return first not in _ASIDE and ".data" not in first if slash else first not in _ALONE
 
@@ -154,7 +154,7 @@ def _requirements(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _commands(told: Mapping[str, bytes]) -> dict[str, str]:
-    """``command NAME`` -> what it calls."""
+    """``command NAME`` -> the function that it calls."""
     found = {}
     for name, raw in told.items():
         if name.endswith(".dist-info/entry_points.txt"):

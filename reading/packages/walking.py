@@ -55,7 +55,7 @@ def refused(message: str, path: Path, hint: str = "", code: str = "MM357") -> Mo
 @contextmanager
 def members(path: Path) -> Iterator[Iterator[Member]]:
     """The files of a wheel or sdist (``.whl``, ``.zip``, ``.tar.gz``) or of a folder. Raises
-    :class:`ModelMedicError` (MM357) for anything else, and for what is not sound."""
+    :class:`ModelMedicError` (MM357) for anything else, and for damaged archives."""
     try:
         if path.is_dir():
             yield _checked(_of_folder(path), path)
@@ -84,7 +84,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _light(file: IO[bytes], path: Path) -> IO[bytes]:
-    """A zip file whose directory is small enough to be read; zipfile would read any."""
+    """A zip file whose directory is small enough to be read; zipfile has no limit."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 65_600))
     tail = file.read()

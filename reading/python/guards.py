@@ -1,4 +1,4 @@
-"""The tests that held where a statement runs."""
+"""The tests that hold when a statement runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def exits(statement: ast.stmt, guard: Guard | None) -> Guard | None:
 
 
 def _alike(one: ast.AST, other: ast.AST) -> bool:
-    """Whether two tests compare the same with something."""
+    """Whether two tests compare the same subject."""
     if not isinstance(one, ast.Compare) or not isinstance(other, ast.Compare):
         return False
     return ast.dump(one.left) == ast.dump(other.left)

@@ -1,4 +1,4 @@
-"""Syntax trees with their nodes in the order of the text, read once and kept for all that ask."""
+"""Syntax trees with their nodes in the order of the text, read once and kept for all users."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _fields: dict[type[ast.AST], tuple[tuple[str, ...], int]] = {}
 
 
 def _fields_of(kind: type[ast.AST]) -> tuple[tuple[str, ...], int]:
-    """The fields of a type that may hold nodes, and how many of its nodes are a mere context."""
+    """The fields of a type that may hold nodes, and the number of its nodes that are mere
+    contexts."""
     plain = _PLAIN | {_OF_TYPE.get(kind.__name__, "")}
     if kind.__name__ != "TypeAlias":
         plain |= {"name"}
@@ -92,7 +93,7 @@ class Tree:
 
     @cached_property
     def called(self) -> dict[str, list[tuple[int, ast.AST]]]:
-        """The calls, by the last name of what is called."""
+        """The calls, by the last name of the called function."""
         found: dict[str, list[tuple[int, ast.AST]]] = {}
         for place, node in self.of(ast.Call):
             assert isinstance(node, ast.Call)
@@ -135,8 +136,7 @@ class Tree:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """All names, keywords and words of texts; texts that are statements are only for
-        readers."""
+        """All names, keywords and words of texts; docstrings are left out."""
         found: set[str] = set()
         for kind, places in self.of_type.items():
             for field in set(_NAMING) & set(kind._fields):
@@ -192,14 +192,14 @@ class Nodes:
         return cast("Iterator[_Node]", iter(found))
 
     def calls_of(self, names: Iterable[str]) -> Iterator[ast.Call]:
-        """The calls of what has one of these last names, in the order of the text."""
+        """The calls of functions with one of these last names, in the order of the text."""
         wanted = {*names}
         for part in self._parts:
             called = [part.called[name] for name in wanted & part.called.keys()]
             yield from cast("Iterator[ast.Call]", (node for _, node in merge(*called, key=_place)))
 
     def called(self) -> Iterator[str]:
-        """The last names of all that is called."""
+        """The last names of all called functions."""
         return chain.from_iterable(part.called for part in self._parts)
 
     def attributes_of(self, names: Iterable[str]) -> Iterator[ast.Attribute]:

@@ -32,5 +32,5 @@ def placeholder(name: str) -> Parts:
 
 
 def has_words(parts: Parts) -> bool:
-    """Whether a template has any constant text that says something."""
+    """Whether a template has any constant text with letters."""
     return any(char.isalpha() for part in parts[::2] for char in part)

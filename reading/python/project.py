@@ -83,7 +83,7 @@ class Project:
         return (module.key, module.tree) if module is not None else None
 
     def carries(self, importer: str, package: str) -> bool:
-        """Whether the project that a file belongs to holds a package itself."""
+        """Whether the project that a file belongs to contains a package itself."""
         folders = self._search_path(Path(importer))
         within = package in Path(importer).parent.parts[-MAX_LEVELS:]
         return within or any(os.path.isdir(folder / package) for folder in folders)
@@ -104,7 +104,7 @@ class Project:
         return found
 
     def _users(self) -> list[Module]:
-        """The files beside the given ones that import them, directly or through each other."""
+        """The files next to the given ones that import them, directly or through each other."""
         given = {module.key for module in self.given}
         beside = [key for key in self._beside() if key not in given]
         users: dict[str, Module] = {}
@@ -263,7 +263,7 @@ def _is_empty(path: Path) -> bool:
 
 
 def _is_run(tree: ast.Module) -> bool:
-    """Whether a file asks if it is run."""
+    """Whether a file checks if it is run as a program."""
     tests = (node.test for node in tree.body if isinstance(node, ast.If))
     return any(isinstance(n, ast.Name) and n.id == "__name__" for t in tests for n in ast.walk(t))
 

@@ -46,7 +46,7 @@ class Scope:
         return ()
 
     def note(self, statement: ast.stmt) -> None:
-        """Remember what a statement assigns or appends."""
+        """Record the assignments and appended values of a statement."""
         if isinstance(statement, ast.Assign):
             for target in statement.targets:
                 self._assign(target, statement.value)

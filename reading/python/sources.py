@@ -1,4 +1,4 @@
-"""Python files and notebooks: their text, syntax tree and places, and what their names stand for.
+"""Python files and notebooks: their text, syntax tree and places, and the meanings of their names.
 
 Nothing is executed.
 """
@@ -127,7 +127,7 @@ def source_of(raw: bytes, name: str) -> tuple[Source | None, list[Problem]]:
 
 
 def _encoding(raw: bytes) -> str:
-    """The encoding that the first two lines declare (PEP 263), if it is one for texts."""
+    """The encoding that the first two lines declare (PEP 263), if it is a text encoding."""
     for line in raw.split(b"\n", 2)[:2]:
         declared = _CODING.match(line[:200])
         if declared is not None:
@@ -189,8 +189,8 @@ def _plain(line: str) -> str:
 
 
 def parse(source: Source) -> tuple[ast.Module, list[Problem], bool]:
-    """The tree of a source. Where a part does not parse, that part alone is left out (MM466), and
-    the last value is false."""
+    """The tree of a source. If a part does not parse, only that part is left out (MM466), and the
+    last value is false."""
     text = "\n".join(source.lines)
     tree = _parsed(text)
     if isinstance(tree, ast.Module):
@@ -228,7 +228,8 @@ def _parsed(text: str) -> ast.Module | _Broken:
 
 
 def _parts(lines: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Blocks of lines that begin at the left margin: statements, as far as one can see."""
+    """Blocks of lines that begin at the left margin: statements, as far as the indentation
+    shows."""
     starts = [0]
     for number, line in enumerate(lines):
         follows = line[:1] in ("", " ", "\t", ")", "]", "}", "#") or line.startswith(
@@ -272,7 +273,7 @@ class Code(Nodes):
 
     @cached_property
     def imports(self) -> dict[str, str]:
-        """Name -> what it was imported as: ``torch.nn`` or ``.custom_calls.CustomRMSNorm``."""
+        """Name -> its imported path: ``torch.nn`` or ``.custom_calls.CustomRMSNorm``."""
         found: dict[str, str] = {}
         for node in self.nodes:
             if isinstance(node, ast.Import):
@@ -356,13 +357,13 @@ class Code(Nodes):
 
 
 def code_of(source: Source) -> tuple[Code, list[Problem]]:
-    """A source with what its names stand for."""
+    """A source with the meanings of its names."""
     tree, problems, whole = parse(source)
     return Code(source, tree, whole and not problems), problems
 
 
 def read_code(text: str, name: str) -> Code | None:
-    """A file whose text is at hand; None if it is not Python that can be read."""
+    """The code of a text; None if it is not readable Python."""
     source, _ = source_of(text.encode("utf-8", "replace"), name)
     return None if source is None else code_of(source)[0]
 

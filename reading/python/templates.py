@@ -39,7 +39,7 @@ class Way:
         return Way(self.scope, self.depth - 1, self.steps)
 
     def ends(self) -> bool:
-        """Whether it goes no further; takes one step."""
+        """Take one step; return whether the limit is reached."""
         self.steps.append(None)
         return self.depth <= 0 or len(self.steps) > MAX_STEPS
 
@@ -52,7 +52,7 @@ def templates(node: ast.expr, way: Way) -> list[Parts]:
 
 
 def template(node: ast.expr, way: Way) -> Parts:
-    """The one text that an expression gives, a placeholder where it may give several."""
+    """The one text that an expression gives, a placeholder if it may give several."""
     found = templates(node, way)
     return found[0] if len(found) == 1 else placeholder(name_of(node))
 
@@ -194,7 +194,7 @@ def _call(node: ast.Call, way: Way) -> list[Parts]:
 
 
 def _joined(separator: ast.expr, values: ast.expr, way: Way) -> list[Parts]:
-    """``", ".join(...)``: of the elements of a list, or of what was appended to one."""
+    """The templates of ``", ".join(...)`` over the elements of a list, appended ones included."""
     between = template(separator, way.deeper())
     if isinstance(values, ast.List | ast.Tuple):
         pieces = [template(each, way.deeper()) for each in values.elts]

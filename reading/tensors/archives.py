@@ -100,8 +100,8 @@ class Storage(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """A tensor: its numbers begin ``offset`` elements into the storage. ``reason`` says why they
-    cannot be read in order."""
+    """A tensor: its numbers begin ``offset`` elements into the storage. ``reason`` explains why
+    they cannot be read in order."""
 
     storage: Storage
     offset: int
@@ -117,7 +117,7 @@ def is_saved(archive: zipfile.ZipFile) -> bool:
 def saved_tensors(archive: zipfile.ZipFile, stem: str) -> Iterator[tuple[str, str, Saved]]:
     """Key, member and description of each tensor; ``stem`` names one that has no key. Raises
     :class:`PickledError` if the pickle holds more than tensors in plain containers, ``ValueError``
-    for a damaged one, and what zipfile raises."""
+    for a damaged one, and the errors of zipfile."""
     infos = {info.filename: info for info in archive.infolist()}
     pickles = [name for name in infos if _is_pickle(name)]
     info = infos[pickles[0]]
@@ -236,7 +236,7 @@ class _Machine:
         self.stack[-1].extend(values)
 
     def _attributes(self) -> None:
-        """Attributes such as the ``_metadata`` of a state dictionary; they say nothing here."""
+        """Attributes such as the ``_metadata`` of a state dictionary; they are ignored."""
         self.stack.pop()
         if not isinstance(self.stack[-1], dict):
             raise PickledError("it sets the state of an object")

@@ -1,4 +1,4 @@
-"""A folder of captures: what it says of itself, which module each tensor is of, and the numbers.
+"""A folder of captures: its manifest, the module of each tensor, and the numbers.
 
 Problems: MM517 ``capture.json`` cannot be used, MM518 files are not those that were captured.
 """
@@ -38,7 +38,7 @@ class Manifest(NamedTuple):
 
 
 def read_manifest(folder: Path, problems: list[Problem]) -> Manifest | None:
-    """The manifest of a folder; None if there is none, or none of use. Never raises."""
+    """The manifest of a folder; None if there is none, or it is unusable. Never raises."""
     place = folder / NAME
     try:
         raw = read_regular(place, MAX_BYTES + 1)
@@ -125,7 +125,7 @@ class Run:
         self._kept: dict[tuple[str, str, int], Any] = {}
 
     def modules(self) -> set[str]:
-        """All that was captured."""
+        """The names of all captured modules."""
         return {module for module, _, _ in self._steps}
 
     def has(self, module: str, side: str, element: int = 0) -> bool:

@@ -24,7 +24,7 @@ _NAN = 0x7FC0
 
 
 def as_float32(stored: Any, dtype: str) -> Any:
-    """The numbers of a stored array in float32 (exact, but for F64)."""
+    """The numbers of a stored array in float32 (exact except for F64)."""
     if dtype == "BF16":
         return (stored.astype(np.uint32) << 16).view(np.float32)
     with np.errstate(over="ignore"):
@@ -48,7 +48,7 @@ def store(values: Any, dtype: str) -> Any:
 
 
 def through(values: Any, dtype: str) -> Any:
-    """float32 numbers as they come back after rounding to a format."""
+    """float32 numbers after rounding to a format and back."""
     return as_float32(store(values, dtype), dtype)
 
 

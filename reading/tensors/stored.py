@@ -54,7 +54,7 @@ class Stored(NamedTuple):
         return math.prod(self.shape)
 
     def open(self) -> Reader:
-        """Start reading. Raises ``OSError`` and what zipfile raises."""
+        """Start reading. Raises ``OSError`` and the errors of zipfile."""
         return Reader(self)
 
 
@@ -91,8 +91,8 @@ class Reader:
         self._opened.close()
 
     def read(self, count: int) -> Any:
-        """The next ``count`` numbers: in float64 where the file has them so, else in float32, which
-        holds every shorter format exactly. Raises ``ValueError`` at an early end."""
+        """The next ``count`` numbers: in float64 if the file has that format, else in float32,
+        which holds every shorter format exactly. Raises ``ValueError`` at an early end."""
         self._fill(count * self._width)
         numbers = np.frombuffer(self._raw, self._kind, count)
         if self._width > 2:

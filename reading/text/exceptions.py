@@ -67,7 +67,7 @@ def _place(first: str) -> int:
 
 
 def _with_message(text: str, start: int, named: ExceptionLine) -> Embedded:
-    """The exception whose name begins at ``start``, with all that belongs to it."""
+    """The exception whose name begins at ``start``, with its message."""
     first, _, rest = text.partition("\n")
     at = first.find(": ", start) + 2
     closer = _CLOSERS.get(first[start - 1])

@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The JSON value of a line, or what is wrong with it in ``error``."""
+    """The JSON value of a line, or its problem in ``error``."""
 
     number: int
     value: Any

@@ -31,7 +31,7 @@ class _Call(NamedTuple):
 
 
 def call_time(facts: Sequence[Fact]) -> Chart | None:
-    """None if no call is known that takes a moment."""
+    """The chart of call times; None if no known call takes a noticeable time."""
     calls = _calls(facts)
     if not calls or calls[0].total < _LEAST:
         return None
@@ -52,7 +52,8 @@ def call_time(facts: Sequence[Fact]) -> Chart | None:
 
 
 def _calls(facts: Sequence[Fact]) -> list[_Call]:
-    """The longest first; of one operation the summary of the run, or else its longest call."""
+    """The calls, longest first; of one operation the summary of the run, or else its longest
+    call."""
     summaries: dict[str, _Call] = {}
     single: dict[str, _Call] = {}
     for fact in facts:

@@ -1,4 +1,4 @@
-"""A chart: a picture, and the same in words and figures for those who do not see it."""
+"""A chart: a picture, and its content in words and figures for readers who do not see it."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ class _Point(NamedTuple):
 
 
 def r_profile(facts: Sequence[Fact]) -> Chart | None:
-    """The profile over the ``component_result`` facts; None if fewer than two have a ratio or
-    say why they have none."""
+    """The profile over the ``component_result`` facts; None if fewer than two have a ratio or a
+    reason for its absence."""
     limit = _limit(facts)
     points = _points(facts, limit)
     if len(points) < 2:

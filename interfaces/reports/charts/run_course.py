@@ -55,7 +55,8 @@ class _Frame(NamedTuple):
 
 
 def run_course(report: Report) -> Chart | None:
-    """None if the facts hold no series but the step time, which has a chart of its own."""
+    """The chart of the run; None if the facts hold no series but the step time, which has a chart
+    of its own."""
     courses = courses_of(report)
     if not any(course.role != STEP_TIME for course in courses):
         return None
@@ -81,7 +82,7 @@ def run_course(report: Report) -> Chart | None:
 
 
 def in_words(course: Course) -> str:
-    """One sentence for those who do not see the picture."""
+    """One sentence for readers who do not see the picture."""
     first, last = course.points[0], course.points[-1]
     said = f"{course.label}: {figure(course, first[1])} at step {first[0]}, "
     said += f"{figure(course, last[1])} at step {last[0]}"

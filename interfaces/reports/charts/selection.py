@@ -15,7 +15,7 @@ from .token_alignment import token_alignment
 
 
 def charts_of(facts: Sequence[Fact], *, steps: bool = True) -> list[Chart]:
-    """At most one of each kind; without ``steps`` another picture has the single steps."""
+    """At most one of each kind; without ``steps``, single steps are left to another picture."""
     drawn = step_time(facts, columns=steps)
     return [
         chart

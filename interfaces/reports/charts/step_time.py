@@ -41,8 +41,8 @@ class _Operation(NamedTuple):
 
 
 def step_time(facts: Sequence[Fact], *, columns: bool = True) -> Chart | None:
-    """None if neither two steps nor the share of an operation are known. Without ``columns`` only
-    the shares are drawn: the steps are in another picture."""
+    """The chart of step times; None if neither two steps nor the share of an operation are known.
+    Without ``columns`` only the shares are drawn: the steps are in another picture."""
     steps, operations = steps_of(facts), _operations(facts)
     if len(steps) < 2 and not operations:
         return None
@@ -152,7 +152,7 @@ def _columns(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def legend(steps: Sequence[Step], y: float) -> Iterator[str]:
-    """The colours of the parts that there are."""
+    """The colours of the parts in the picture."""
     x = float(_LEFT)
     for place, name in enumerate(PARTS):
         if any(step.parts[place] > 0 for step in steps):

@@ -36,7 +36,8 @@ class _Pair(NamedTuple):
 
 
 def token_alignment(facts: Sequence[Fact]) -> Chart | None:
-    """None if no pair has its numbers of tokens and its first difference."""
+    """The chart of token pairs; None if no pair has its numbers of tokens and its first
+    difference."""
     pairs = _pairs(facts)
     if not pairs:
         return None

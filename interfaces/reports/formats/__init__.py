@@ -85,7 +85,7 @@ def for_programs(name: str) -> bool:
 
 
 def format_of(suffix: str) -> str | None:
-    """The format that files with this ending have."""
+    """The format of files with this ending."""
     return next((name for name in FORMATS if suffix and suffix == _module(name).SUFFIX), None)
 
 

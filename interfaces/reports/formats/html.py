@@ -78,7 +78,7 @@ def render(document: Redacted[Document], pictures: Sequence[Picture] = ()) -> st
 
 
 def data_uri(png: bytes) -> str:
-    """A picture as an address that holds it."""
+    """A picture as a data URI."""
     return "data:image/png;base64," + b64encode(png).decode("ascii")
 
 
@@ -130,7 +130,8 @@ class _Derivation:
             self._arrow(self.box("condition", f"{target} {text}", text), target)
 
     def _premise(self, premise: Premise, rule: str) -> bool:
-        """Draws what a premise rests on; False if that is nothing: something must be absent."""
+        """Draw the facts that a premise rests on; return False if there are none, since the premise
+        requires an absence."""
         if premise.how:
             self.steps(premise.how, rule)
         for fact in premise.facts:

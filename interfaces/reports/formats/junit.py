@@ -1,4 +1,4 @@
-"""JUnit XML for test dashboards: a test case for each diagnosis that was looked at."""
+"""JUnit XML for test dashboards: a test case for each diagnosis that was considered."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ MAX_NAME = 120
 
 
 def render(document: Redacted[Document]) -> str:
-    """Problems at or above ``--fail-on`` fail, errors that nothing explains are errors, what is
-    open is skipped, all else passes."""
+    """Problems at or above ``--fail-on`` fail, errors that nothing explains are errors, open ones
+    are skipped, all others pass."""
     report = document.value.report
     view = view_of(report)
     facts = view.cited
@@ -54,7 +54,7 @@ def render(document: Redacted[Document]) -> str:
 
 
 def render_failure(failure: Redacted[Failure]) -> str:
-    """A suite in which nothing but the errors happened."""
+    """A suite that contains only the errors."""
     suite = _suite(failure.value.tool)
     _errors(suite, failure.value.problems, Files())
     return _document(suite)
@@ -89,7 +89,7 @@ def _unexplained(
 
 
 def _said(document: Redacted[Document], lines: Iterable[Line]) -> str:
-    """Lines about the document as text."""
+    """Render lines about the document as text."""
     return text_of(document.map(lambda _: list(lines)))
 
 

@@ -158,7 +158,7 @@ def _problems(problems: Iterable[Problem]) -> Iterator[str]:
 
 
 def _port(port: Port) -> Iterator[str]:
-    """The stage table, and the one thing to do."""
+    """The stage table, and the next action."""
     rows = (
         (
             f"{row.stage} {row.title}",

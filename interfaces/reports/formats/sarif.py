@@ -214,5 +214,5 @@ def _location(place: Place) -> dict[str, Any]:
 
 
 def _named(place: str) -> dict[str, Any]:
-    """A place that is not a file: a part of one, or what is missing."""
+    """A place that is not a file: a part of a file, or a missing file."""
     return {"logicalLocations": [{"fullyQualifiedName": one_line(place)}]}

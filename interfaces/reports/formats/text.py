@@ -185,7 +185,7 @@ def action_lines(
 
 
 def next_lines(steps: Sequence[NextStep], heading: str = "Next:") -> Iterator[Line]:
-    """The plan."""
+    """The lines of the plan."""
     yield from section(heading, _steps(steps))
 
 
