@@ -1,4 +1,4 @@
-"""Lines as a program wrote them, out of lines as launchers and people passed them on."""
+"""Restores lines as a program wrote them from lines that launchers and people passed on."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def _unquoted(lines: Sequence[Line]) -> Sequence[Line]:
 
 
 def _common_margin(texts: Sequence[str]) -> int:
-    """How wide the margin before each line of a text is: blanks, a bar, or the number of a task."""
+    """The width of the common margin before each line of a text: blanks, a bar, or the number of a
+    task."""
     if len(texts) < 2:
         return 0
     blanks = min(len(text) - len(text.lstrip()) for text in texts)

@@ -22,7 +22,7 @@ _GIVEN = re.compile(r"not \w+\Z")
 _SETTINGS = re.compile(r"kwargs|config|cfg|args|options")
 _REST = re.compile(r"(\w+) = ([\w.\[\]]+) % ([\w.\[\]]+)\Z")
 _PASSED_ON = re.compile(r"assert|check\Z|require")
-"""Functions that others give their check to."""
+"""Functions to which other functions delegate their check."""
 
 
 class Checks:
@@ -70,7 +70,8 @@ class Checks:
 
 
 def _of_rest(found: FailedCheck, made: str) -> FailedCheck:
-    """A test of the remainder of a division concerns one of its two operands."""
+    """Turn a test of the remainder of a division into one of its dividend: a multiple of the
+    divisor."""
     rest = _REST.match(made)
     if rest is None or found.subject != rest[1] or found.kind == "multiple":
         return found

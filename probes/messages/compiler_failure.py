@@ -54,7 +54,7 @@ _OPERATIONS = tuple(
     )
 )
 _CODE = ("assert ", "raise ", 'f"', "f'")
-"""How lines of code begin that hold a message with its values left open."""
+"""Starts of code lines that hold a message with open values."""
 _SOURCE = re.compile(r"\bsource_file=\"([^\"]{1,300})\".{0,80}?\bsource_line=(\d{1,7})")
 
 

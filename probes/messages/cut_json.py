@@ -32,7 +32,7 @@ def cut_off(lines: Sequence[Line]) -> Iterator[Message]:
 
 
 def _joined(lines: Sequence[Line], at: int) -> str:
-    """A value with the lines on which it goes on: ends of lines are pasted as such, too."""
+    """A value with its continuation lines; line ends inside a value may be pasted as such."""
     parts = [lines[at].text.rstrip()]
     for below in lines[at + 1 : at + _MOST]:
         if parts[-1].endswith(('"', '",')) or below.text.lstrip().startswith('"stack":'):

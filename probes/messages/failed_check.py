@@ -27,7 +27,7 @@ _FOUND_WRONG = re.compile(
 """Names of lists of results."""
 _LITERAL = re.compile(r"\A[\[({]|\A(?:\w+\.)*[A-Z][A-Z0-9_]+\Z")
 _GOES_ON = re.compile(r",(?: [rf]?[\"'(][^\n]{0,300})?\Z")
-"""A message that goes on in the next line."""
+"""A message that continues on the next line."""
 _WHOLE = re.compile(r"\Alen\(([\w.\[\]]{1,80})\)\Z")
 _EMPTY = frozenset({("==", "0"), ("<=", "0"), ("<", "1")})
 _NOT_EMPTY = frozenset({("!=", "0"), (">", "0"), (">=", "1")})
@@ -43,7 +43,7 @@ _LOOKED_UP = re.compile(r"(?:\A|\.)(?:get|getattr)\(")
 _WENT_WELL = re.compile(
     r"(?:\A|[._])(?:pass(?:ed)?|success(?:ful)?|ok|equal|match(?:es|ed)?|close)\Z"
 )
-"""Names of how a comparison went."""
+"""Names of the outcomes of a comparison."""
 _HARDWARE = re.compile(r"(?i)platform(?!_config)|hardware|instance_type|\btarget\b")
 _OF_TYPE = re.compile(
     r"(?:\A|\.)_?is_(?:\w{0,40}_)?(?:tensors?|lists?|tuples?|dicts?|ints?|floats?|str|module|instance|type|class|sequence)"
@@ -63,7 +63,7 @@ _OPS = {
     ast.Gt: (">", "<="), ast.GtE: (">=", "<"), ast.Is: ("is", "is not"),
     ast.IsNot: ("is not", "is"), ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"),
 }  # fmt: skip
-"""How a comparison is written, and its opposite."""
+"""The symbol of a comparison, and its opposite."""
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 _WANTED = {"<": "at least", ">": "at most", "<=": "more than", ">=": "less than"}
 
@@ -81,8 +81,8 @@ class FailedCheck(NamedTuple):
 
 
 def of_assertion(code: str) -> FailedCheck | None:
-    """The check of a line of code that asserts something; None for another, or one that goes on
-    in further lines."""
+    """The check of a line of code that asserts something; None for other lines, and for an
+    assertion that continues on further lines."""
     test = _test_of(code) or _test_of(_GOES_ON.sub("", code))
     return _read(test, False) if test else None
 
@@ -120,7 +120,7 @@ _Found = tuple[str, str, str]
 
 
 def _kind(test: ast.expr, held: bool) -> _Found | None:
-    """Kind, subject and limit of a test that held, or did not."""
+    """Kind, subject and limit of a test; ``held`` is its outcome."""
     found = _plain_kind(test, held)
     if (
         found

@@ -58,7 +58,7 @@ class _Reader:
         self.cut = self._first = True
 
     def frame(self, number: int, found: re.Match[str]) -> None:
-        """The next frame."""
+        """Begin the next frame."""
         self.keep()
         self.number, self.line = number, int(found[2])
         self.place = _within_package(found[1])

@@ -1,4 +1,4 @@
-"""Messages of one happening: an exception that led to another shares its owner."""
+"""Messages of one event: an exception that led to another shares its owner."""
 
 from __future__ import annotations
 

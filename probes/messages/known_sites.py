@@ -99,7 +99,7 @@ class KnownSites:
         return self._site([[*record[:5], *place]])
 
     def _by_place(self, told: set[int], exception: str, call: Call) -> KnownSite | None:
-        """The place at which a call stood, if most of the words of its message are there."""
+        """The place of a call in the traceback, if it has most of the words of the message."""
         if call[0].partition(".")[0] not in self._head["owners"]:
             return None
         name = f'{call[1]}"'.encode()
@@ -117,14 +117,14 @@ class KnownSites:
         return (module, name.rpartition(".")[2]) == call
 
     def _with(self, run: int) -> Iterator[int]:
-        """The records that have a run of words as their sign."""
+        """The records that contain a run of words."""
         at = bisect_left(self._index, run << PLACES)
         while at < len(self._index) and self._index[at] >> PLACES == run:
             yield self._index[at] & ((1 << PLACES) - 1)
             at += 1
 
     def _share(self, record: list[Any], told: set[int], exception: str) -> int:
-        """How many words of a template are in the message; 0 if too many are missing."""
+        """The number of a template's words that are in the message; 0 if too many are missing."""
         _, words, _, kind, raised = record[:5]
         if exception and raised and kind in _KINDS and raised != exception:
             return 0

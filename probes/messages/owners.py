@@ -112,7 +112,7 @@ class Origins:
         return self._place(file)[0] == USER
 
     def is_generic(self, owner: str) -> bool:
-        """Whether it is a library that others call."""
+        """Whether an owner is a library that others call."""
         return owner in self._generic
 
     def passes_on(self, owner: str) -> bool:
@@ -212,7 +212,7 @@ class Origins:
         return USER, path.rpartition("/")[2]
 
     def _of_module(self, module: str) -> str:
-        """The owner of the longest part of a dotted name that is known."""
+        """The owner of the longest known part of a dotted name."""
         while module:
             if module in self._modules:
                 return self._modules[module]
@@ -302,7 +302,7 @@ def owner_values(found: Attribution | None, site: KnownSite | None = None) -> di
 
 
 def _by_words(message: Message) -> Attribution | None:
-    """The owner of a message that the public sources of one package have."""
+    """The owner of a message that only the public sources of one package contain."""
     known = known_sites().find(message.text[:_LONGEST], message.exception)
     return Attribution(known.owner, False, known.evidence) if known else None
 
@@ -318,7 +318,7 @@ def site_of(message: Message, found: Attribution | None) -> KnownSite | None:
 
 
 def origins_of(owners: Mapping[str, Owner]) -> Origins:
-    """The finder of owners; that of the last vocabulary is kept."""
+    """The finder of owners, cached for the last vocabulary."""
     if not _LATEST or _LATEST[0][0] is not owners:
         _LATEST[:] = [(owners, Origins(owners))]
     return _LATEST[0][1]

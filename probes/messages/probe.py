@@ -251,7 +251,7 @@ def _add_events(
 
 
 def _is_foreign(origins: Origins, message: Message) -> bool:
-    """Whether a message is known to be of others than those whose log lines the events are."""
+    """Whether a message is known to come from other software than the log lines of the events."""
     found = origins.of(message)
     known = found is not None and not origins.passes_on(found.owner)
     return known and found is not None and found.owner not in table().owners

@@ -50,7 +50,7 @@ _ECHOES = frozenset({
 
 
 class Scanned(NamedTuple):
-    """The messages; ``unread`` is the line from which on nothing was read, 0 if all was."""
+    """The messages; ``unread`` is the first line that was not read, 0 if all were."""
 
     messages: list[Message]
     unread: int = 0
@@ -219,7 +219,7 @@ class _Scanner:
         yield from loose(Message(said, line.number, "pasted", LOOSE))
 
     def _coded(self, text: str) -> LogHead | None:
-        """The compiler's own error: it prints a code before it, and mostly no level."""
+        """The compiler's own error: it prints a code before the error, and usually no level."""
         bare = without_stamp(text) if self._codes else ""
         return LogHead("ERROR", "", bare.strip()) if _CODE.match(bare) else None
 
@@ -257,7 +257,7 @@ class _Scanner:
 
 
 def begins_message(text: str) -> bool:
-    """Whether a line is the beginning of a message, hence no continuation of the one above."""
+    """Whether a line begins a message, and so does not continue the one above."""
     if text[:1] in (" ", "\t", ""):
         return False
     text = without_carrier(text)
@@ -270,7 +270,7 @@ def begins_message(text: str) -> bool:
 
 
 def _by_compiler(lines: Sequence[Line]) -> bool:
-    """Whether a text is of the Neuron compiler."""
+    """Whether a text comes from the Neuron compiler."""
     return any(word in line.text for line in lines for word in _COMPILERS)
 
 

@@ -45,7 +45,7 @@ def loose(message: Message) -> Iterator[Message]:
 
 
 def with_told(message: Message) -> Iterator[Message]:
-    """A message, with the module of the exception that it names, and that exception."""
+    """A message with the module of the exception that it names, and that exception."""
     whole = exception_line(message.text.partition("\n")[0]) if not message.exception else None
     if whole:
         text = "\n".join([whole.message, *message.text.split("\n")[1:]]).strip()

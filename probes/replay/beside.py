@@ -38,7 +38,7 @@ def moved(name: str, by: int) -> str:
 def others(
     weights: Checkpoint, config: Config, name: str, reading: Reading
 ) -> Callable[[int], Mapping[str, Any]]:
-    """The weights of the module in other layers, by how many layers these are further."""
+    """The weights of the module in other layers, by their distance in layers."""
 
     def other(by: int) -> Mapping[str, Any]:
         there = moved(name, by)
@@ -117,7 +117,7 @@ class Beside(NamedTuple):
                 yield f"{at} to {at + size - 1} of {each}", whole[at : at + size]
 
     def gives(self, name: str, weight: Any, bias: Any) -> bool:
-        """Whether a projection of the target computes with these."""
+        """Whether a projection of the target computes with these weights."""
         x, output = self.run.get(name, "in"), self.run.get(name, "out")
         if x is None or output is None or x.shape[-1] != weight.shape[1]:
             return False
@@ -159,8 +159,8 @@ class Beside(NamedTuple):
     def alike(
         self, name: str, fits: Callable[[str, str], bool], parts: Mapping[str, Any]
     ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Weights of others of the same shape, wherever ``fits`` takes the names inside a layer;
-        with the bias of the other one, and with the own."""
+        """Weights of other modules with the same shape, if ``fits`` accepts their names inside a
+        layer; once with the bias of the other module, and once with the own bias."""
         shapes, read = self.weights.shapes, 0
         for each in self.weights.like(".weight"):
             other = each.removesuffix(".weight")
@@ -229,8 +229,8 @@ def _of_tokens(found: Any, x: Any, start: int | None) -> Any:
 
 def shifted(x: Any, start: int | None) -> Iterator[tuple[str, Any]]:
     """Other positions of an input: of the whole sequence, or of each call of the module (the prompt
-    up to ``start``, then single positions); what comes in at the end is the other end, zero, or the
-    last position there is."""
+    up to ``start``, then single positions); positions that move in at the end are the other end,
+    zero, or the last position."""
     if x.ndim < 3:
         return
     for by, words in ((1, "one position earlier"), (-1, "one position later"),
@@ -248,7 +248,8 @@ def shifted(x: Any, start: int | None) -> Iterator[tuple[str, Any]]:
 
 
 def _over_rows(x: Any, by: int, start: int | None) -> Any:
-    """Moved on in calls that take the positions of all rows of the batch one after another."""
+    """Move positions on in calls that treat the positions of all rows of the batch as one
+    sequence."""
     found = x.copy()
     end = start or x.shape[1]
     for call in (slice(0, end), *(slice(at, at + 1) for at in range(end, x.shape[1]))):

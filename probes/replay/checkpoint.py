@@ -45,7 +45,7 @@ class Checkpoint:
         return None if stored is None or stored.size > MAX_NUMBERS else numbers(stored)
 
     def like(self, ending: str) -> list[str]:
-        """Names that end so, sorted."""
+        """Names with this ending, sorted."""
         return sorted(name for name in self._stored if name.endswith(ending))
 
     @property
@@ -55,7 +55,7 @@ class Checkpoint:
 
 
 def plain_name(name: str) -> str:
-    """A name as captures have it."""
+    """A name in the form that captures use."""
     while name.startswith("model."):
         name = name[6:]
     return name

@@ -29,7 +29,7 @@ SAYS = (
 TIE = "only some tokens are wrong: their experts may have been chosen by a near tie"
 ROUNDED = "precision-ordering"
 WRONG, SOME = 3.0, 0.5
-"""R of a token that is wrong, and the share of tokens that few bits would make so."""
+"""R of a wrong token, and the share of tokens that few bits would make wrong."""
 
 
 def differs(module: Module, names: Iterable[str], run: Run, limit: float) -> bool:
@@ -62,8 +62,8 @@ def of_bias(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
 
 
 def usual(ratios: Iterable[float]) -> float:
-    """R of the sound modules of a run, one at the least: sums of ranks and other orders of rounding
-    raise it in all of them."""
+    """The usual R of the sound modules of a run, at least one: sums of ranks and other orders of
+    rounding raise it in all of them."""
     known = list(ratios)
     return max(1.0, statistics.median(known)) if known else 1.0
 
@@ -100,7 +100,7 @@ def _of_near_ties(module: Module, hypothesis: Hypothesis) -> bool:
 
 
 def _chooses(hypothesis: Hypothesis) -> bool:
-    """Whether a hypothesis takes numbers as they fit: one that is looked for, whole ones that are
-    all tried, or many that are read off."""
+    """Whether a hypothesis fits its numbers: a fitted value, whole numbers that are all tried, or
+    many that are read off."""
     whole = any(" .. " in str(value) for value in hypothesis.settings.values())
     return bool(hypothesis.fit) or hypothesis.last or whole

@@ -17,7 +17,7 @@ SHOWN = 8
 EXPLAINS = 1.8
 """Same value as in the rules: a hypothesis with this R or more explains nothing."""
 CLEAR = 10.0
-"""R of a module from which on it is not chance that a known value explains it."""
+"""R of a module from which on a known value that explains it is not chance."""
 LARGEST = 1e9
 LEAD = 1_000.0
 LEAST = 0.05
@@ -79,8 +79,8 @@ def _best(other: Replayed, trial: Trial) -> float:
 
 
 def shown(one: Replayed) -> Iterator[Trial]:
-    """The best trials of a module: one of each hypothesis. Of those that explain it, such as
-    explain all of it come first, and of these such as know their values."""
+    """The best trials of a module: one of each hypothesis. Among those that explain the module,
+    trials that explain all of it come first, and among these the ones without fitted values."""
     seen: set[str] = set()
     fits = [trial for trial in one.trials if trial.r_ratio < EXPLAINS]
     whole = [trial for trial in fits if not trial.limited]
@@ -123,15 +123,15 @@ def is_other_name(trial: Trial, better: Trial) -> bool:
 
 
 def _of_decoding(trial: Trial) -> bool:
-    """Whether a trial is about decoding by its nature."""
+    """Whether a trial concerns decoding by its nature."""
     return bool(trial.hypothesis.conditions.get("decoding"))
 
 
 def rival_of(trial: Trial, trials: Sequence[Trial], plain: float) -> Trial | None:
-    """The best trial of another cause. One that may choose a value freely is not a rival of one
-    that has none to choose, unless there is little to explain (``plain``); and one that needs to be
-    limited to a phase none of one that needs not. One that gives the same output is a rival in any
-    case: nothing that was captured tells the two apart."""
+    """The best trial of another cause. A trial with a fitted value is not a rival of one without,
+    unless there is little to explain (``plain``). A trial that must be limited to a phase is not a
+    rival of one that need not. One that gives the same output is a rival in any case: nothing that
+    was captured tells the two apart."""
     little = plain < CLEAR
     return next((other for other in trials if other.hypothesis.cause != trial.hypothesis.cause
                  and not is_other_name(other, trial)
@@ -141,8 +141,8 @@ def rival_of(trial: Trial, trials: Sequence[Trial], plain: float) -> Trial | Non
 
 
 def _same(trial: Trial, other: Trial) -> bool:
-    """Whether another trial explains a module by the same output, without a value that it could
-    choose for that, and of all that fails there."""
+    """Whether another trial explains the whole failure by the same output, without a value fitted
+    for that."""
     whole = not other.limited or other.says.endswith(tuple(WHERE.values()))
     return (whole and not other.hypothesis.fit and max(trial.r_ratio, other.r_ratio) < EXPLAINS
             and alike(trial, other))  # fmt: skip

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from ...reading.tensors import np
 
 FAILS, SOUND = 3.0, 2.0
-"""R of a place from which on it fails, and up to which it does not."""
+"""R from which on a place fails, and up to which it is sound."""
 OFF, NEAR = 0.08, 0.03
 """The same for the output of a head, relative to it: its rounding is unknown."""
 LEAST = 0.5
-"""Share of the usual rounding that any place has at least."""
+"""Least share of the usual rounding at any place."""
 FLOOR = 5e-4
 BLOCKS = (2, 4, 8)
 MOST_HEADS = 64
@@ -56,7 +56,7 @@ _NAMES = ("in rows of the batch", "at positions", "in channels")
 
 
 def of_heads(mixed: Any, wanted: Any, rows: slice) -> Part | None:
-    """The heads that give something else (batches, heads, positions, channels)."""
+    """The heads whose output differs (batches, heads, positions, channels)."""
     count = mixed.shape[1]
     if not 1 < count <= MOST_HEADS:
         return None

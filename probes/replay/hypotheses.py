@@ -19,7 +19,7 @@ from .weight_orders import Around
 MAX_VARIANTS = 160
 """Alternatives of one hypothesis that are tried."""
 MOST_NUMBERS = 40
-"""Whole numbers that are all tried."""
+"""Number of whole numbers up to which all are tried."""
 
 
 class Hypothesis(NamedTuple):
@@ -55,8 +55,8 @@ class Same(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """A module as it would be under a hypothesis. ``fit`` is a setting whose value is looked for
-    between two factors."""
+    """A module under a hypothesis. ``fit`` is a setting whose value is fitted between two
+    factors."""
 
     hypothesis: Hypothesis
     reading: Reading
@@ -101,7 +101,7 @@ def variants(hypothesis: Hypothesis, reading: Reading, around: Around) -> Iterat
 
 
 def fits(hypothesis: Hypothesis, reading: Reading) -> bool:
-    """Whether a hypothesis is about such a module."""
+    """Whether a hypothesis applies to a module."""
     if reading.family not in hypothesis.families:
         return False
     for key, wanted in hypothesis.conditions.items():

@@ -1,4 +1,4 @@
-"""Whether modules are joined in the target as they are in the reference, and how else if not."""
+"""Checks whether modules are joined in the target as in the reference, and finds the difference."""
 
 from __future__ import annotations
 
@@ -167,8 +167,8 @@ def _rounded(one: Checked, target: Run) -> Iterator[Trial]:
 
 
 def _by_factors(one: Checked, later: frozenset[Place] | None, target: Run) -> Iterator[Trial]:
-    """Other factors. A term that is lost here but reaches the output of the layer was not
-    multiplied by another factor: the module was given something else."""
+    """Other factors. If a term is lost here but reaches the output of the layer, its factor is
+    right: the module had another input."""
     fit = explained(one.joint, target)
     if fit is None:
         return

@@ -23,8 +23,8 @@ from .spec import Reading
 FLOOR = 5e-4
 """Least noise that is allowed for, relative to the output: a copy has none."""
 ROUTED_AGAIN, UNSURE, MOST_UNSURE = 6, 2.0**-5, 0.6
-"""How often a router is tried with rounded inputs, how far these are off, and the share of rows
-that may be routed otherwise then, at most."""
+"""Number of times that a router is tried with rounded inputs, the error of these, and the largest
+share of rows that may then be routed otherwise."""
 EXPLAINS = 1.8
 """Same value as in the rules: a hypothesis with this R or more explains nothing."""
 FAILURES = (ValueError, IndexError, KeyError, ArithmeticError, TypeError)
@@ -49,14 +49,14 @@ one of the heads is affected, its share of the error is smaller than this."""
 
 
 class Work:
-    """How often a module may be computed beside once for each hypothesis: a count, so that the same
-    captures have the same answer on every machine."""
+    """Budget of computations of a module beyond once for each hypothesis. It is a count, so that
+    the same captures have the same answer on every machine."""
 
     def __init__(self, left: int) -> None:
         self.left = left
 
     def take(self) -> bool:
-        """Whether it may be computed once more."""
+        """Take one computation from the budget; false if it is used up."""
         self.left -= self.left > 0
         return self.left > 0
 
@@ -118,7 +118,7 @@ class Module(NamedTuple):
         return self._tried(measure)
 
     def there(self, reading: Reading) -> Reading:
-        """A reading as it is in the phase in which the module fails."""
+        """A reading in the phase in which the module fails."""
         phase, memory = self.phase, self.target.given.get("memory")
         if phase is None:
             return reading

@@ -326,8 +326,8 @@ def replay(
 
 
 def _as_computed(found: list[Replayed]) -> list[Replayed]:
-    """Sort by the order of the target: a module that uses the output of a later one comes after
-    it."""
+    """Order modules as the target computes them. If a failing module uses the output of a later
+    module whose input is wrong as well, the later one comes first."""
     names = [one.name for one in found]
     for one in list(found):
         best = one.trials[0] if one.trials else None

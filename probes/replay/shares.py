@@ -21,7 +21,7 @@ MOST_NUMBERS = 1 << 24
 TOWARDS = 0.25
 """Cosine of a hypothesis's change in a part with the error, from which on the part is examined."""
 WHOLE, NONE = 0.7, 0.3
-"""Share of its change from which a part is concerned, and up to which it is not."""
+"""Share of its change from which on a part is affected, and up to which it is not."""
 
 
 class Shares(NamedTuple):

@@ -42,7 +42,7 @@ class Joint(NamedTuple):
 
     @property
     def reading(self) -> Reading:
-        """It as a formula."""
+        """The joint as a formula."""
         return Reading("sum", {f"of_{at}": value for at, value in enumerate(self.factors)}, {})
 
 

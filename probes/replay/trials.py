@@ -143,7 +143,7 @@ def _explains(trial: Trial) -> bool:
 
 
 def _tells(trial: Trial) -> bool:
-    """Whether it explains the module by a cause that has a name."""
+    """Whether a trial explains the module by a named cause."""
     return trial.r_ratio < EXPLAINS and trial.hypothesis.cause != solve.VAGUE
 
 
@@ -180,7 +180,7 @@ def _looked_for(hypothesis: Hypothesis, one: Given) -> Iterator[Variant]:
 
 
 def _with_parts(module: Module, one: Given) -> Module:
-    """The module with the parts of its output in which alone it fails."""
+    """The module with the parts of its output to which its failure is limited."""
     output = module.target.output
     if module.rounding is None or output.ndim != 3:
         return module
@@ -204,8 +204,8 @@ def _with_parts(module: Module, one: Given) -> Module:
 
 
 def _try(module: Module, variant: Variant) -> Iterator[Trial]:
-    """A hypothesis as it is, in the failing phase alone if that is not enough, and in the failing
-    part of the output."""
+    """Try a hypothesis for the whole module, for the failing phase alone if that is not enough, and
+    for the failing part of the output."""
     best = _measured(module, variant, module.ratio)
     yield best
     where = ""
@@ -229,7 +229,7 @@ def _try(module: Module, variant: Variant) -> Iterator[Trial]:
 
 
 def _in_shares(module: Module, variant: Variant, where: str) -> Iterator[Trial]:
-    """A hypothesis in those parts of the sum in which it holds best."""
+    """Try a hypothesis in those parts of the sum in which it holds best."""
     reading, phase = variant.reading, module.phase
     if module.terms is None or reading.family != module.reading.family:
         return

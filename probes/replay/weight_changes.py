@@ -157,7 +157,7 @@ def _join(weights: Weights, around: Around, parts: str, how: str) -> dict[str, A
 
 
 def _of_size(pieces: list[Any], size: int) -> int:
-    """How many blocks of so many rows each part has."""
+    """The number of blocks of so many rows in each part."""
     if any(len(piece) % size or len(piece) == size for piece in pieces):
         raise ValueError("it cannot be taken apart so")
     return len(pieces[0]) // size
@@ -176,7 +176,7 @@ def _done(pieces: list[Any], count: int) -> list[Any]:
 
 
 def _undone(whole: Any, sizes: list[int], count: int) -> list[Any]:
-    """One part after another, read as blocks of all parts in turn."""
+    """Read one part after another as blocks of all parts in turn."""
     if any(size % count for size in sizes):
         raise ValueError("it cannot be taken apart so")
     blocks = whole.reshape(count, -1, *whole.shape[1:])
@@ -246,7 +246,7 @@ def _repeat_bias(weights: Weights, around: Around, part: str, count: str) -> dic
 
 
 def _round(weights: Weights, around: Around, part: str, name: str) -> dict[str, Any]:
-    """Numbers of fewer bits, of all matrices whose names begin so."""
+    """Round all matrices whose names begin with ``part`` to fewer bits."""
     found = {key: weight_in(matrix, name) for key, matrix in weights.items()
              if key.startswith(part) and matrix.ndim > 1}  # fmt: skip
     if not found:

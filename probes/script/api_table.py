@@ -106,7 +106,7 @@ def _is_used(script: Script, row: Row, node: ast.AST) -> bool:
 
 
 def _decisive(row: Row, node: ast.AST) -> ast.AST | None:
-    """The argument that a row looks at."""
+    """The argument that a row checks."""
     wanted = row.get("argument")
     if wanted is None or not isinstance(node, ast.Call):
         return None
@@ -122,7 +122,7 @@ def _wanted(row: Row, words: frozenset[str]) -> bool:
 
 
 def _nowhere(pattern: str, words: frozenset[str]) -> bool:
-    """Whether none of the words of a pattern occurs, so that it cannot be there."""
+    """Whether none of the words of a pattern occurs, so that the pattern cannot be present."""
     for row in table():
         if row["pattern"] != pattern:
             continue

@@ -1,4 +1,4 @@
-"""How a script builds its training data and rewards."""
+"""Finds how a script builds its training data and rewards."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def base_models(script: Script) -> Iterator[tuple[str, ast.AST]]:
 
 
 def sampled_models(script: Script) -> set[str]:
-    """Models that the script samples from as they are."""
+    """Models that the script samples from without training them."""
     made = script.calls_of({"create_sampling_client", "create_sampling_client_async"})
     return {name for call in made if (name := literal(script, keyword(call, "base_model")))}
 

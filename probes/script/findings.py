@@ -100,8 +100,8 @@ class Script(Nodes):
 
     @property
     def addresses(self) -> list[object]:
-        """The addresses of services that are, or may be, others than Tinker's; None if an
-        address is not known."""
+        """The addresses of services that may differ from Tinker's; None if an address is
+        unknown."""
         values = self.machine.kinds.values()
         found = [v.const for v in values if v.kind == "service" and v.op == ELSEWHERE]
         return [*found, None] if self.replaces_sdk else found
@@ -155,7 +155,7 @@ class Script(Nodes):
 
     @cached_property
     def readings(self) -> dict[int, list[Called]]:
-        """Each time that a call was read, by the identity of its node."""
+        """All readings of each call, by the identity of its node."""
         found: dict[int, list[Called]] = {}
         for call in self.machine.trace.calls:
             found.setdefault(id(call.node), []).append(call)
@@ -163,7 +163,7 @@ class Script(Nodes):
 
     @cached_property
     def givers(self) -> dict[int, Called]:
-        """The call that was read first of those that gave a term, by its identity."""
+        """The first call that returned a term, by the identity of the term."""
         return {id(call.term): call for call in reversed(self.machine.trace.calls)}
 
     @cached_property
@@ -193,7 +193,7 @@ def _is_known(package: str) -> bool:
 
 
 def literal(script: Script, node: ast.AST | None) -> str:
-    """The literal text that an expression gives, or an empty text."""
+    """The literal text of an expression, or an empty text."""
     value = script.machine.value(node).const
     value = constant(node) if value is None else value
     return value if isinstance(value, str) else ""

@@ -23,8 +23,8 @@ MAX_STEPS = 200
 
 
 def stays_as_built(script: Script, inputs: ast.AST) -> bool:
-    """Whether the example whose inputs a dict holds is trained on as it is: it is seen to be handed
-    on, or nothing in the program makes an example of another one."""
+    """Whether the example whose inputs a dict holds is trained on unchanged: it is seen to be
+    passed on, or nothing in the program makes an example from another one."""
     if all(event.op not in _BUILT_IN for event in script.machine.events):
         return False  # a custom loss reads any inputs
     made = next((a for a in script.above(inputs) if _makes_datum(a, inputs)), None)
@@ -52,7 +52,7 @@ def _is_given(script: Script, made: ast.AST) -> bool:
 
 
 def _holds(script: Script, term: Term, wanted: set[int]) -> bool:
-    """Whether a value holds one of several as it is: through lists, not through functions."""
+    """Whether a value contains one of several unchanged: through lists, not through functions."""
     waiting, seen = [term], set[int]()
     while waiting and len(seen) < MAX_STEPS:
         each = waiting.pop()
@@ -70,7 +70,7 @@ def _holds(script: Script, term: Term, wanted: set[int]) -> bool:
 
 
 def _is_taken_apart(script: Script, node: ast.Attribute) -> bool:
-    """Whether the inputs of an example are used for more than to read one of them."""
+    """Whether the inputs of an example are used for more than reading one of them."""
     if node.attr != "loss_fn_inputs":
         return False
     above = script.parents.get(id(node))

@@ -106,7 +106,7 @@ def _catches_import(handler: ast.ExceptHandler) -> bool:
 
 
 def _is_left_over(above: ast.AST, below: ast.stmt) -> bool:
-    """Whether the arm with Tinker returned before this statement."""
+    """Whether a branch for Tinker returned before this statement."""
     for name in ("body", "orelse", "finalbody"):
         block = getattr(above, name, None)
         if isinstance(block, list) and below in block:

@@ -178,12 +178,13 @@ _PAIRS = frozenset({"enumerate", "zip", "items", "keys", "values"})
 
 
 def is_few(script: Script, loop: ast.AST) -> bool:
-    """Whether a loop is written to run two or three times, as over things that are compared."""
+    """Whether a loop is written to run two or three times, for example over things that are
+    compared."""
     return is_toy(script, loop, _FEW)
 
 
 def is_toy(script: Script, loop: ast.AST, limit: int = _TOY) -> bool:
-    """Whether a loop is written to run a few times only, as in a first trial."""
+    """Whether a loop is written to run only a few times, as in a first trial."""
     count = _count(script, loop)
     return count is not None and 0 < count <= limit  # an empty list is another one
 
@@ -213,7 +214,7 @@ def _count(script: Script, loop: ast.AST) -> int | None:
 
 
 def _passes(trace: Trace, over: Term) -> int | None:
-    """How many things there are to go over, at most; None if the text does not say it."""
+    """The largest number of passes; None if the text does not show it."""
     if is_call(over, *_PAIRS):
         counts = (_passes(trace, each) for each in over.args)
         return min((count for count in counts if count is not None), default=None)

@@ -14,9 +14,9 @@ STEPS, STEP = 6, 0.02
 NEARER = 0.95
 """The largest share of the error that one step may leave for another step to be worth its time."""
 OTHER = 0.05
-"""How far a factor has to be from one, at least one of them."""
+"""Least distance of a factor from one, for at least one of the factors."""
 LARGEST = 3.0
-"""The logarithm of a factor that is looked for, at most."""
+"""Largest logarithm of a fitted factor."""
 
 
 def _scales(one: Given) -> Found:

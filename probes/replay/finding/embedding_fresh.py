@@ -15,7 +15,7 @@ LEAST_TOKENS = 3
 
 
 def _wrong(one: Given) -> tuple[Any, Any, Any]:
-    """The tokens of the run, their vectors, and which of them are not their own."""
+    """The tokens of the run, their vectors, and a mask of those with a wrong vector."""
     tokens, vectors = vectors_of(one)
     left = vectors - one.reading.weights["own.weight"][tokens]
     off = (left * left).sum(axis=1) > ALIKE * (vectors * vectors).sum(axis=1)
@@ -44,7 +44,7 @@ def _as_made(one: Given) -> Found:
 
 
 def _mean(one: Given) -> Found:
-    """The same vector for all tokens that are wrong, which is the mean of the first rows."""
+    """Find one vector shared by all wrong tokens that is the mean of the first rows."""
     tokens, vectors, off = _wrong(one)
     if off.sum() < LEAST_TOKENS:
         return
@@ -61,7 +61,8 @@ def _mean(one: Given) -> Found:
 
 
 def _unfilled(one: Given) -> Found:
-    """Zeros for the last tokens of the vocabulary, which do not begin at the border of a rank."""
+    """Find zeros for the last tokens of the vocabulary that do not begin at the border of a
+    rank."""
     tokens, vectors, off = _wrong(one)
     lost = ~(vectors != 0).any(axis=1)
     count = len(one.reading.weights["own.weight"])
@@ -75,7 +76,7 @@ def _unfilled(one: Given) -> Found:
 
 
 def _head_unfilled(one: Given) -> Found:
-    """Zeros for the last tokens of the vocabulary in the output head."""
+    """Find zeros for the last tokens of the vocabulary in the output head."""
     weights = one.reading.weights
     output = one.output.reshape(-1, one.output.shape[-1])
     if (bias := weights.get("own.bias")) is not None:

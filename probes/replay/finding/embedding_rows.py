@@ -17,7 +17,7 @@ SUMMED = 1e-2
 """The same limit for the remainder of a sum that was rounded."""
 RANKS = (2, 4, 8, 16, 32)
 MOST_LOST = 2
-"""The part of a vocabulary, at most, that may never have been filled: one of so many."""
+"""The largest part of a vocabulary that may never have been filled: one of so many."""
 
 
 def _finder(fits: Callable[[Any, Any, int], bool]) -> Finder:
@@ -37,7 +37,7 @@ def _finder(fits: Callable[[Any, Any, int], bool]) -> Finder:
 
 
 def _origins(one: Given) -> tuple[Any, Any] | None:
-    """The tokens of the run, and the row of each: -1 for zeros; None if one has neither."""
+    """The tokens of the run, and the row of each: -1 for zeros; None if a token has no row."""
     weight = one.reading.weights["own.weight"]
     ids, vectors = one.given["x"].astype(np.int64).ravel(), one.output.reshape(-1, weight.shape[1])
     tokens, first = np.unique(ids, return_index=True)
@@ -66,8 +66,8 @@ def _lost(tokens: Any, rows: Any, count: int) -> bool:
 
 
 def _lost_in_one_stretch(tokens: Any, rows: Any, count: int) -> bool:
-    """Whether ranks are lost that hold one stretch of the vocabulary, half of it at the most: the
-    rows may never have been filled as well."""
+    """Whether the lost ranks hold one stretch of at most half of the vocabulary: its rows may also
+    never have been filled."""
     if not _lost(tokens, rows, count):
         return False
     first, last = int(tokens[rows < 0].min()), int(tokens[rows < 0].max())
@@ -119,7 +119,7 @@ def _added(one: Given) -> Found:
 
 
 def _of_module(one: Given) -> Found:
-    """The rows of another weight of the model, for each token its own."""
+    """Find the rows of another weight of the model, in the order of the tokens."""
     tokens, vectors = vectors_of(one)
     whole = float((vectors * vectors).sum())
     for place, weights in one.given["alike"](lambda own, other: own != other):
@@ -130,7 +130,7 @@ def _of_module(one: Given) -> Found:
 
 
 def _columns(fits: Callable[[Any], bool]) -> Finder:
-    """Channels that come from others, the same in the vectors of all tokens."""
+    """Find channels that come from other channels, the same in the vectors of all tokens."""
 
     def find(one: Given) -> Found:
         tokens, vectors = vectors_of(one)

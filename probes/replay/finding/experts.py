@@ -13,7 +13,7 @@ from .parts import MOST_PARTS, experts_around, factors_of_parts
 
 PARTS = (("down",), ("gate", "up"), ("gate",), ("up",), ("gate", "up", "down"))
 CLEAR = 0.7
-"""Factor of one expert from which on it is the one."""
+"""Factor of an expert from which on it counts as the origin."""
 
 
 def _keys(one: Given, parts: tuple[str, ...], biases: bool) -> list[str]:
@@ -29,7 +29,7 @@ def _with(reading: Reading, keys: list[str], order: Any) -> Reading:
 
 
 def _experts(one: Given) -> Found:
-    """Experts with the weights of others, in whole or in part."""
+    """Find experts with the weights of others, in whole or in part."""
     count = len(one.reading.weights["experts.down"])
     if count * count > MOST_PARTS:
         return
@@ -53,7 +53,7 @@ def _experts(one: Given) -> Found:
 
 
 def _order(one: Given, keys: list[str], count: int) -> Any | None:
-    """The expert whose weights each expert has in some parts; None if that is not clear."""
+    """The expert whose weights each expert uses in some parts; None if unclear."""
     rows, outside, parts, used = experts_around(one)
     spec, weights = one.reading.spec, one.reading.weights
     for expert, row, share in routed(spec, weights, rows):
@@ -76,7 +76,8 @@ def _order(one: Given, keys: list[str], count: int) -> Any | None:
 
 
 def _gated_inside(one: Given) -> Found:
-    """A shared expert that applies its gate itself, which is applied to its output, too."""
+    """Find a shared expert that applies its gate itself although the gate is also applied to its
+    output."""
     gate = one.given["gate"]()
     if gate is None:
         return

@@ -22,13 +22,13 @@ SMALL = 0.25
 use."""
 NONE = 1e-4
 FROM_REFERENCE = 0.1
-"""How far the size of the weights of the reference is from that of fresh ones at the least."""
+"""Least difference between the size of the reference's weights and that of fresh ones."""
 NEAR = 0.004
 """Deviation of a size that is allowed in addition to chance for so many numbers."""
 SURE = 4.0
-"""How many standard deviations chance may do."""
+"""Number of standard deviations that chance may explain."""
 EVEN = 1.6
-"""How much more the sizes of rows or columns may differ than by chance."""
+"""Factor by which the sizes of rows or columns may differ more than by chance."""
 
 
 def _sizes(width: int, one: Given) -> Iterator[tuple[str, float]]:
@@ -64,7 +64,7 @@ def fresh_kind(z: Any, own: Any, sizes: Iterator[tuple[str, float]]) -> str | No
 
 
 def _even(z: Any, axis: int) -> bool:
-    """Whether numbers are as large everywhere."""
+    """Whether numbers have the same size everywhere."""
     squares = (z * z).mean(axis=axis)
     spread = float(squares.var() / squares.mean() ** 2)
     expected = 2 / z.shape[axis]
@@ -72,7 +72,7 @@ def _even(z: Any, axis: int) -> bool:
 
 
 def _projection(x: Any, weights: dict[str, Any], part: str, one: Given) -> Found:
-    """The module with the fresh weight that gives its output, with and without the bias."""
+    """Find the module with the fresh weight that explains its output, with and without the bias."""
     weight, bias = weights[f"{part}.weight"], weights.get(f"{part}.bias")
     x, output = x.reshape(-1, x.shape[-1]), one.output.reshape(-1, one.output.shape[-1])
     if weight.size > MOST_NUMBERS or len(x) < 2:

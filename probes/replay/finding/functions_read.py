@@ -16,7 +16,7 @@ from .given import Finder, Found, Given
 BUMPS = 24
 MOST_ROWS, MOST_CHANNELS = 256, 64
 MANY = 20
-"""Numbers for each factor, at least."""
+"""Least number of values for each factor."""
 LEAST_PAIRS = 500
 BENT = 0.8
 """The slope at both ends, relative to that in the middle, up to which a function is a cap."""
@@ -53,7 +53,7 @@ def _empty(right: str, values: Any) -> Bumps | None:
 
 
 def _fitted(columns: Any, wanted: Any) -> tuple[float, ...]:
-    """Least squares; bumps that nothing reaches stay flat."""
+    """Fit by least squares; bumps without data stay flat."""
     sizes = np.sqrt((columns * columns).sum(axis=0))
     usual = np.where(sizes > 1e-6 * sizes.max(initial=0), sizes, 1.0)
     whole = np.vstack([columns / usual, 1e-5 * np.sqrt(len(columns)) * np.eye(len(usual))
@@ -64,7 +64,7 @@ def _fitted(columns: Any, wanted: Any) -> tuple[float, ...]:
 
 
 def _activation(one: Given) -> Found:
-    """Another activation, whichever it is."""
+    """Find another activation, of any form."""
     reading = one.reading
     right = str(reading.spec["act"])
     values = _given_to(one)
@@ -98,7 +98,7 @@ def _made(plain: Reading, one: Given, act: Bumps) -> Any:
 
 
 def _some(one: Given, output: Any) -> Any:
-    """Some rows and channels of the positions that fail."""
+    """Select some rows and channels of the positions that fail."""
     found = output.reshape(one.output.shape)
     found = found[:, one.rows] if found.ndim > 2 else found
     flat = found.reshape(-1, found.shape[-1])
@@ -155,7 +155,7 @@ def _logits(one: Given) -> Iterator[tuple[Reading, str]]:
 
 
 def _is_cap(found: Bumps, values: Any) -> bool:
-    """Whether a function bends to both sides, the same way."""
+    """Whether a function bends on both sides in the same way, as a cap does."""
     most = min(-float(np.quantile(values, 0.01)), float(np.quantile(values, 0.99)))
     if most <= 0:
         return False

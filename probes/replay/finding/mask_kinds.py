@@ -74,7 +74,7 @@ def _of_fixed_keys(mask: Mask) -> bool:
 
 def _of_chunks(mask: Mask) -> bool:
     """Whether the queries of each chunk of the prompt lose the same keys, some of those before the
-    chunk: a cache may not have had them any more. Chunks that see themselves alone are a mask."""
+    chunk: a cache may have dropped them. Chunks that see only themselves are a mask."""
     if mask.joined or _decoded(mask) or (mask.seen & ~mask.right).any():
         return False
     if _of_fixed_keys(mask) or _of_window(mask) or _of_some_rows(mask) is not None:
@@ -105,8 +105,8 @@ def _lost_by_chunk(lost: Any, right: Any, size: int) -> bool:
 
 
 def _of_padded_rows(mask: Mask) -> bool:
-    """Whether some rows of the batch alone lose keys, each the same ones for all its queries: a
-    cache has one layout for all rows, padding differs between rows."""
+    """Whether only some rows of the batch lose keys, each the same ones for all its queries: a
+    cache has one layout for all rows, while padding differs between rows."""
     return _of_some_rows(mask) is not None and _of_fixed_keys(mask)
 
 

@@ -40,7 +40,7 @@ class Scene(NamedTuple):
 
 
 class Mask(NamedTuple):
-    """The keys that were seen, those that should be, and the positions that see others."""
+    """The keys that were seen, those that should be seen, and the positions that differ."""
 
     seen: Any
     right: Any
@@ -51,7 +51,7 @@ class Mask(NamedTuple):
 
 
 def finder(fits: Callable[[Mask], bool], words: Callable[[Mask], str]) -> Finder:
-    """Proposes the mask that was found if ``fits`` takes it."""
+    """Make a finder that proposes the mask if ``fits`` accepts it."""
 
     def find(one: Given) -> Found:
         mask = _once(one)
@@ -206,7 +206,7 @@ class Query(NamedTuple):
         return float(self.size(now[None])[0]), np.where(self.there & ~alone, costs, np.inf)
 
     def improved(self, keys: Any) -> tuple[Any, float]:
-        """Keys changed one by one as long as that helps."""
+        """Change keys one by one as long as the error shrinks."""
         keys = keys.copy()
         for _ in range(2 * len(keys)):
             now, each = self.costs(keys)

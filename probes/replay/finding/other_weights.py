@@ -17,7 +17,8 @@ NEAR = 0.05
 
 
 def _finder(fits: Callable[[str, str], bool]) -> Finder:
-    """``fits`` is given the words of a place: the layer, and the name in it."""
+    """Make a finder; ``fits`` is called with the words of a place: the layer, and the name in
+    it."""
 
     def find(one: Given) -> Found:
         x = one.given["x"][:, one.rows]

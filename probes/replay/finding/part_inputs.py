@@ -1,4 +1,4 @@
-"""Whether a part of a module (its router, its keys) computes from something else than the rest."""
+"""Finds parts of a module (its router, its keys) that compute from another input than the rest."""
 
 from __future__ import annotations
 

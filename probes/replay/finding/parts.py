@@ -21,7 +21,7 @@ MOST_PARTS, MOST_ROWS = 256, 512
 LEAST_EQUATIONS, EQUATIONS = 2_048, 16
 """Number of equations at least, and per unknown."""
 NEAR = 0.25
-"""How far a factor may be from a whole number."""
+"""Largest distance of a factor from a whole number."""
 
 
 class Sums(NamedTuple):
@@ -196,7 +196,7 @@ def _is_grouping(chosen: tuple[int, ...], groups: int) -> bool:
 
 
 def _experts(one: Given) -> Found:
-    """Experts that are left out of the sum."""
+    """Find experts that are left out of the sum."""
     given, outside, parts, used = experts_around(one)
     memory = one.given.get("memory")
     for expert, row, share in routed(one.reading.spec, one.reading.weights, given):

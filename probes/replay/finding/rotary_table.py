@@ -34,7 +34,7 @@ class Rates(NamedTuple):
 
 
 def _positions(one: Given) -> Found:
-    """Each position that the table has, whatever it is."""
+    """Find the position that each entry of the table belongs to."""
     output, spec = one.output, one.reading.spec
     count = output.shape[-2]
     candidates = np.concatenate([np.arange(-count, 4 * count), np.arange(count) + 0.5])

@@ -68,7 +68,7 @@ def _read(one: Given) -> Routing | None:
 
 
 def _shares(parts: Any, wanted: Any) -> Any:
-    """Shares of the parts in one token, without those that are as good as none."""
+    """Shares of the parts in one token, without those near zero."""
     matrix = parts.T.astype(np.float64)
     found = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
     kept = np.abs(found) > SMALL * np.abs(found).max(initial=1e-12)
@@ -79,7 +79,7 @@ def _shares(parts: Any, wanted: Any) -> Any:
 
 
 def _finder(fits: Callable[[Routing], str]) -> Finder:
-    """Proposes the shares that were found if ``fits`` has words for them."""
+    """Make a finder that proposes the shares if ``fits`` describes them."""
 
     def find(one: Given) -> Found:
         routing = _routing(one)
@@ -118,7 +118,7 @@ def _top_k(routing: Routing) -> str:
 
 
 def _ignored(routing: Routing) -> str:
-    """All of the same weight, or the same ones for all tokens."""
+    """Describe equal weights for all experts, or the same weights for all tokens."""
     found, right = routing.found, routing.right
     same = (found != 0) == (found != 0)[0]
     usual = ((right != 0) == (right != 0)[0]).all(axis=1)
@@ -137,7 +137,7 @@ def _ignored(routing: Routing) -> str:
 
 
 def _normalised(routing: Routing) -> str:
-    """The chosen experts by their right shares, times a factor of each token."""
+    """Describe the right experts with right shares, times a factor of each token."""
     if not _most(_same_experts(routing)):
         return ""
     found, right = routing.found, routing.right
@@ -155,7 +155,7 @@ def _normalised(routing: Routing) -> str:
 
 
 def _score(routing: Routing) -> str:
-    """The right experts by other shares, which grow with the right ones."""
+    """Describe the right experts with other shares that grow with the right ones."""
     if not _most(_same_experts(routing)) or _normalised(routing):
         return ""
     found, right = routing.found, routing.right
@@ -179,7 +179,7 @@ def _score(routing: Routing) -> str:
 
 
 def _moved(routing: Routing) -> str:
-    """Find a permutation of the experts."""
+    """Describe a permutation of the experts; empty if there is none."""
     found, right = routing.found, routing.right
     count = found.shape[1]
     alike = np.abs(found[:, :, None] - right[:, None, :]) < NEAR * np.maximum(right, 0.05)[:, None]
@@ -194,7 +194,7 @@ def _moved(routing: Routing) -> str:
 
 
 def _order(one: Given) -> Found:
-    """Tokens that come back from the experts in another order."""
+    """Describe tokens that come back from the experts in another order."""
     _, outside, _, _ = experts_around(one)
     if len(outside) > MOST_ORDERED:
         return

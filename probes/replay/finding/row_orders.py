@@ -107,7 +107,7 @@ def _or_zeros(bias: Any, weight: Any) -> Any:
 
 
 def _zeros(one: Given) -> Iterator[tuple[Reading, str]]:
-    """Rows that gave nothing at all, if they are those of whole ranks."""
+    """Find rows without any output, if they are those of whole ranks."""
     weights = one.reading.weights
     target = one.output[:, one.rows].reshape(-1, one.output.shape[-1])
     zero = ~target.any(axis=0)
@@ -131,12 +131,12 @@ def _zeros_in_one_stretch(one: Given) -> Iterator[tuple[Reading, str]]:
 
 
 def is_order(rows: Any, own: int) -> bool:
-    """Whether each of the own rows is there once."""
+    """Whether each of the own rows occurs once."""
     return len(rows) == own and bool((np.sort(rows) == np.arange(own)).all())
 
 
 def in_blocks(rows: Any, width: int) -> bool:
-    """Whether blocks of so many rows are moved as they are."""
+    """Whether blocks of so many rows are moved as a whole."""
     if width < 2 or len(rows) % width:
         return False
     blocks = rows.reshape(-1, width)
@@ -210,8 +210,8 @@ def _of_sibling(exchanged: bool) -> Callable[[Origin, Given], bool]:
 
 
 def _not_identity(found: Origin, one: Given) -> bool:
-    """Whether rows are others than the own ones, or none; not if some are lost and the rest right,
-    nor if that is a matter of shards."""
+    """Whether the rows differ from the own ones, or are missing. False if some are lost and the
+    rest right, or if only shards are concerned."""
     there = found.rows >= 0
     return bool((found.rows[there] != np.flatnonzero(there)).any())
 

@@ -15,7 +15,7 @@ LEAST_ROWS = 8
 CLOSE = 0.05
 """Distance of two vectors, relative to their size, up to which they are the same."""
 OFTEN = 0.8
-"""Share of the tokens whose figure has to be another one."""
+"""Share of the tokens whose divisor has to differ."""
 RANKS = (2, 4, 8, 16, 32)
 
 
@@ -107,7 +107,7 @@ def _kind(kind: str) -> Callable[[Source, Given], bool]:
 
 
 def _layers(source: Source, one: Given) -> bool:
-    """Whether it is that of the same module in another layer."""
+    """Whether the vector is that of the same module in another layer."""
     name = source.of.rpartition(".")[0]
     return source.kind == "other" and _inside(name) == _inside(one.given["name"])
 
@@ -133,7 +133,7 @@ def _copied(source: Source, one: Given) -> bool:
 
 
 def _norm(one: Given) -> tuple[Any, Any] | None:
-    """Weight and bias of a norm of the target; None if it normalises otherwise."""
+    """Weight and bias of a norm of the target; None if it normalises in another way."""
     spec = one.reading.spec
     x, target = _flat(one)
     if len(x) < LEAST_ROWS or x.shape != target.shape:

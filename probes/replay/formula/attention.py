@@ -30,9 +30,9 @@ class Projected(NamedTuple):
 
 
 def attention(spec: Spec, weights: Weights, given: Mapping[str, Any]) -> Any:
-    """Output of attention over ``x`` (batches, positions, width), all positions at once; those
-    from ``decode_from`` on were computed one by one, from a cache. ``table`` are the cosines and
-    sines that the run had, if these are not right by themselves."""
+    """Output of attention over ``x`` (batches, positions, width), all positions at once; those from
+    ``decode_from`` on were computed one by one, from a cache. ``table`` holds the cosines and sines
+    of the run, if they are wrong themselves."""
     mixed = mixed_heads(spec, weights, given)
     batches, heads, positions, width = mixed.shape
     if (others := spec.get("other_heads")) is not None:  # only some heads differ
@@ -96,7 +96,7 @@ def _rounded(spec: Spec, letter: str, part: Any) -> Any:
 
 
 def _held(spec: Spec, logits: Any) -> Any:
-    """The position whose key or value each slot of the cache holds, if that is another one."""
+    """The position whose key or value is in each slot of the cache, if it differs."""
     how = spec.get("cache_map")
     return slot_map(str(how), int(spec["decode_from"]), logits.shape[-1]) if how else None
 
@@ -154,7 +154,7 @@ def _grown(q: Any, length: float) -> Any:
 
 
 def _late(spec: Spec) -> str:
-    """The sides that are normalised after they were turned."""
+    """The sides that are normalised after their rotation."""
     place = str(spec.get("qk_norm_place", ""))
     return {"after-rope": "qk", "q-after-rope": "q", "k-after-rope": "k"}.get(place, "")
 
@@ -199,7 +199,7 @@ def _cache(
 def _unbiased(
     spec: Spec, weights: Weights, given: Mapping[str, Any], own: Projected
 ) -> tuple[Any, Any]:
-    """Keys and values as they are before their bias is added."""
+    """Keys and values before their bias is added."""
     parts = spec.get("cached_parts", "kv")
     lost = {f"{part}.bias" for part in parts}
     if not lost & set(weights):

@@ -60,7 +60,7 @@ def _product(spec: Spec, gate: Any, up: Any) -> Any:
 
 
 def _limited(of: str, gate: Any, up: Any, limit: float) -> tuple[Any, Any]:
-    """The gate has an upper limit, and up two; a port may have them otherwise."""
+    """Limit the gate from above and up on both sides; a port may limit them otherwise."""
     low = -limit if of in ("both", "exchanged") else None
     gate = gate if of == "up" else gate.clip(low, limit)
     return gate, up if of == "gate" else up.clip(None if of in ("upper", "exchanged") else -limit,
@@ -157,7 +157,8 @@ def _weighed(how: Any, chosen: Any, logits: Any) -> Any:
 
 
 def _of_each_rank(spec: Spec, ranked: Any, ranks: int, count: int) -> Any:
-    """Each rank chooses among its own experts: as many as all should, or its share of them."""
+    """Choose among the experts of each rank alone: as many as in all, or the rank's share of
+    them."""
     each = count if spec.get("choice_of") == "all" else count // ranks
     size = ranked.shape[-1] // ranks
     if not each or ranked.shape[-1] % ranks or each > size:

@@ -1,4 +1,4 @@
-"""Numbers as they come back from a format, those of eight bits included."""
+"""Numbers rounded to a format and read back, including formats of eight bits."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _rotary(spec: Mapping[str, Any], weights: Mapping[str, Any], given: Given) -
 
 
 def _scaled(formula: Formula) -> Formula:
-    """A factor of the whole output, which is 1 unless something is wrong."""
+    """Apply a factor to the whole output; it is 1 unless something is wrong."""
 
     def scaled(spec: Mapping[str, Any], weights: Mapping[str, Any], given: Given) -> Any:
         given = {**given, "x": at(spec, "x", given["x"])} if spec.get("edit") else given

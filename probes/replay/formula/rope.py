@@ -43,7 +43,7 @@ def frequencies(spec: Spec) -> tuple[Any, float]:
 
 
 def _again(how: str, found: Any, plain: Any, spec: Spec) -> Any:
-    """Frequencies that are scaled twice, or the other way."""
+    """Frequencies that are scaled twice, or in reverse."""
     if how == "inverse":
         return plain * plain / found
     if how == "inverse-step":  # every scaled channel is multiplied by the full factor
@@ -62,7 +62,7 @@ def _linear(plain: Any, spec: Spec) -> tuple[Any, float]:
 
 
 def _llama3(plain: Any, spec: Spec) -> tuple[Any, float]:
-    """Long waves are stretched, short ones kept, and those between mixed."""
+    """Stretch long waves, keep short ones, and mix those in between."""
     factor, low, high = spec["rope_factor"], spec["low_freq_factor"], spec["high_freq_factor"]
     turns = spec["original_length"] * plain / (2 * math.pi)
     share = 1 - _ramp(1 - np.clip((turns - low) / (high - low), 0, 1), spec)
@@ -129,7 +129,7 @@ def angles(spec: Spec, positions: Any) -> tuple[Any, Any]:
 
 
 def _taken(how: str, cos: Any, sin: Any) -> tuple[Any, Any]:
-    """Cosines and sines as a port may take them for each other."""
+    """Exchange cosines and sines as a port may do."""
     kinds = {"exchanged": (sin, cos), "sine-negative": (cos, -sin), "cosines": (cos, cos),
              "sines": (sin, sin)}  # fmt: skip
     return kinds.get(how, (cos, sin))
@@ -157,7 +157,7 @@ def rotate(x: Any, cos: Any, sin: Any, spec: Spec) -> Any:
 
 
 def _beside_padding(x: Any, start: int, cos: Any, sin: Any, spec: Spec) -> Any:
-    """Channels that are turned with zeros for their partners, and these."""
+    """Rotate channels with zeros as their partners, and return these."""
     if spec.get("rope_layout") == "interleaved":
         raise ValueError("pairs are beside one another")
     whole = [np.concatenate((part, part), axis=-1) for part in (cos, sin)]
@@ -198,7 +198,7 @@ _SIGNS = {
     "first-cosine-negative": (-1, 1, 1, 1), "second-cosine-negative": (1, 1, -1, 1),
     "second-sine-negative": (1, 1, 1, -1),
 }  # fmt: skip
-"""Products of halves and table that are lost or have another sign."""
+"""Products of halves and table that are lost or have the wrong sign."""
 
 
 def _each(spec: Spec, cos: Any, sin: Any) -> Any:

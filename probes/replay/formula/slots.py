@@ -48,7 +48,7 @@ def _rows(part: Any, word: str) -> Any:
 
 
 def _moved(part: Any, word: str) -> Any:
-    """Move each key ``word`` slots back; nothing was written before the first."""
+    """Move each key ``word`` slots on; the slots before the first key are empty."""
     by = int(word)
     found = np.zeros_like(part)
     if by > 0:
@@ -85,7 +85,7 @@ def _kept(part: Any, by: int) -> Any:
 
 
 def _blocks(part: Any, size: int) -> Any:
-    """Pairs of pages of so many slots exchanged."""
+    """Exchange pairs of pages of so many slots."""
     count = part.shape[2] // (2 * size) * 2 * size
     if not count:
         raise ValueError("there are no two pages")

@@ -10,20 +10,20 @@ from ....reading.tensors import np
 
 MOST_NUMBERS = 1 << 23
 NONE = 0.1
-"""Share of a change up to which a part is not concerned."""
+"""Share of a change up to which a part is not affected."""
 ALIKE = 0.07
-"""How far shares may be from each other, of parts that are concerned alike."""
+"""Largest distance between the shares of parts that are affected alike."""
 
 
 class Fit(NamedTuple):
-    """The share of a change that each part has: 0 or, alike, ``by``."""
+    """The share of a change in each part: 0, or ``by``, the same for all."""
 
     shares: Any
     by: float
 
     @property
     def whole(self) -> bool:
-        """Whether all parts are concerned."""
+        """Whether all parts are affected."""
         return bool((self.shares != 0).all())
 
     @property

@@ -15,7 +15,7 @@ BLOCK = 32
 
 
 def normed(value: Value) -> Found:
-    """Normalised, over its channels or all heads."""
+    """Normalise over the channels or over all heads."""
     x = value.array
     axes: dict[str, tuple[int, ...]] = {"over its channels": (-1,)}
     if value.axes.startswith("bhp"):
@@ -36,7 +36,7 @@ def normed(value: Value) -> Found:
 
 
 def softmaxes(value: Value) -> Found:
-    """Other ways to shares, of scores that are masked as they should be."""
+    """Other functions from scores to shares, for correctly masked scores."""
     x = value.others.get("scores")
     if x is None or x.shape != value.array.shape:
         return
@@ -96,7 +96,7 @@ def rounded(value: Value) -> Found:
 
 
 def shares_of_one(value: Value) -> Found:
-    """Divided by the sum of the last axis."""
+    """Divide by the sum of the last axis."""
     x = value.array
     yield "divided by their sum", x / (x.sum(axis=-1, keepdims=True) + TINY)
 

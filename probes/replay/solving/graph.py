@@ -34,7 +34,7 @@ class Graph(NamedTuple):
 
 
 def traced(reading: Reading, given: Mapping[str, Any], around: Around, run: Computed) -> Graph:
-    """The values of a module as it should be."""
+    """The values of a correct module."""
     values: dict[str, Any] = {}
     many: set[str] = set()
 

@@ -113,7 +113,7 @@ def summed(value: Value) -> Found:
 
 
 def in_blocks(value: Value) -> Found:
-    """Read by blocks: others in their place, or with another stride."""
+    """Read by blocks: other blocks in place of the right ones, or with another stride."""
     count, _ = _count(value)
     own = np.arange(count)
     orders: list[tuple[str, Any]] = []

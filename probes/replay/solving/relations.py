@@ -16,7 +16,7 @@ from .values import Found, Relation, Value
 
 MOST_PAGES = 5
 MOST_PLACES = 16
-"""Heads or parts that are taken one by one."""
+"""Heads or parts that are tried one by one."""
 _ACTS = ("silu", "gelu", "gelu_tanh", "relu", "sigmoid", "tanh", "relu2", "softplus", "abs",
          "quick_gelu", "leaky_relu", "elu", "hard_swish")  # fmt: skip
 
@@ -93,7 +93,7 @@ def _inner(parts: int) -> list[int]:
 
 
 def _pages(count: int) -> Iterator[tuple[str, Any]]:
-    """Pages of a cache: one is read in the place of another, or two are exchanged."""
+    """Pages of a cache: one is read in place of another, or two are exchanged."""
     own = np.arange(count)
     for size in (4, 8, 16, 32):
         whole = min(count // size, MOST_PAGES)

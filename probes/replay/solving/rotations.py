@@ -32,7 +32,7 @@ def turned_back(value: Value) -> Found:
 
 
 def moved_places(value: Value) -> Found:
-    """Turned by other positions."""
+    """Rotate by other positions."""
     found = _straight(value)
     if found is None:
         return
@@ -59,7 +59,7 @@ def moved_places(value: Value) -> Found:
 
 
 def twisted(value: Value) -> Found:
-    """Turned by the right angles in another way."""
+    """Rotate by the right angles in another way."""
     found = _straight(value)
     if found is None:
         return

@@ -93,12 +93,12 @@ def _is_loss(tried: Tried) -> bool:
 
 
 def _is_plain(tried: Tried) -> bool:
-    """Whether something of the cache is missing: of all slots, a few may say little of the rest."""
+    """Whether a part of the cache is missing: among all slots, a few may have little effect."""
     return tried.relation == "dropped" and tried.of == "all"
 
 
 def _of_many_kinds(partly: list[Tried]) -> list[Tried]:
-    """The first ones of each relation: many of one kind do much the same."""
+    """The first relations of each kind: many of one kind have much the same effect."""
     kinds: dict[str, int] = {}
     kept = []
     for each in partly:
@@ -141,7 +141,7 @@ class Solver:
         return mask if mask.any() and not mask.all() else None
 
     def solved(self) -> list[Solved]:
-        """The relations that explain the module; of such as give the same output only one."""
+        """The relations that explain the module; only one of those with the same output."""
         found: list[Solved] = []
         for one in sorted(itertools.islice(self._every(), MOST_SOLVED), key=lambda s: s.order):
             if not any(self._alike(one, other) for other in found):
@@ -152,7 +152,7 @@ class Solver:
         return bool(np.linalg.norm(one.made - other.made) < SAME * self._noise)
 
     def _every(self) -> Iterator[Solved]:
-        """Those of whole values first."""
+        """Yield all relations, those of whole values first."""
         partly, others = [], []
         for tried in self._whole():
             if tried.ratio < self._explains:
@@ -168,7 +168,8 @@ class Solver:
             yield from self._in_parts(tried)
 
     def _together(self, others: list[Tried]) -> Iterator[Solved]:
-        """The same relation of several values or weights at once: each goes some of the way."""
+        """Try one relation of several values or weights at once: each explains a part of the
+        error."""
         groups: dict[tuple[str, str], dict[tuple[str, ...], Tried]] = {}
         for each in others:
             groups.setdefault((each.relation, each.words), {}).setdefault(each.nodes, each)
@@ -322,7 +323,7 @@ class Solver:
 
 
 def _along(axis: int, places: Any) -> Mask:
-    """These places along an axis of a value."""
+    """The mask of these places along an axis of a value."""
 
     def mask(value: Value) -> Any:
         shape = [1] * value.array.ndim
@@ -333,7 +334,7 @@ def _along(axis: int, places: Any) -> Mask:
 
 
 def _masked(words: str, wanted: str, failing: Any) -> Callable[[Value], Any]:
-    """The part of this name of a value."""
+    """The mask of a named part of a value."""
 
     def mask(value: Value) -> Any:
         return next((each for name, each in domains(value, wanted, failing) if name == words), None)

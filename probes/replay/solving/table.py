@@ -26,7 +26,7 @@ class Row(NamedTuple):
     order: int
 
     def fits(self, spec: Mapping[str, Any]) -> bool:
-        """Whether it is about a module of these settings."""
+        """Whether the row applies to a module with these settings."""
         return all(bool(spec.get(key)) == wanted for key, wanted in self.conditions.items())
 
 

@@ -56,7 +56,7 @@ def parameters(said: str) -> tuple[Parameter, ...] | None:
 
 
 def signatures(known: Known) -> dict[int, str]:
-    """How each release calls it."""
+    """The signatures of a call in each release."""
     if known.path == PLAIN_FUTURE:
         return {}
     if known.form == "method":

@@ -209,14 +209,14 @@ class Allowed:
         return {each.name: each for each in stated}
 
     def is_named(self, package: str) -> bool:
-        """Whether the requirements say up to which release of the table."""
+        """Whether the requirements name the newest allowed release of the table."""
         stated = self._stated.get(package)
         if stated is None:
             return False
         return _is_known(stated.version or stated.below, table.versions(package)[-1], stated)
 
     def releases(self, package: str) -> frozenset[int]:
-        """The allowed ones of the table; none if it comes from elsewhere."""
+        """The allowed releases of the table; none if the package comes from elsewhere."""
         versions = table.versions(package)
         stated = self._stated.get(package)
         if stated is None:

@@ -49,7 +49,7 @@ def extended_by(script: Script) -> str:
 
 
 def asked_names(script: Script) -> set[str]:
-    """Names that code asks for, or sets, before it uses them."""
+    """Names whose existence the code tests, or that it sets, before it uses them."""
     found = set()
     for call in script.calls():
         if last_name(call.func) in _ASKS:

@@ -158,7 +158,7 @@ def class_of(script: Nodes, node: ast.AST) -> ast.ClassDef | None:
 
 
 def is_self(script: Nodes, node: ast.AST) -> ast.ClassDef | None:
-    """The class whose instance a name is: the first parameter of a method of it."""
+    """The class whose instance a name is, because it is the first parameter of a method."""
     if not isinstance(node, ast.Name):
         return None
     for above in script.above(node):

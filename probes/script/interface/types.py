@@ -140,7 +140,7 @@ class Known(NamedTuple):
 
 
 Types = frozenset[Known]
-"""One for each form that the releases give it; empty if nothing is known."""
+"""One type for each form that the releases give a name; empty if nothing is known."""
 NONE: Types = frozenset()
 
 
@@ -178,8 +178,8 @@ def member(known: Known, name: str) -> Types:
 
 
 def is_exact(known: Known) -> bool:
-    """Whether an instance is of its class itself. Classes of the cookbook are made to be extended:
-    one that was only declared so may be of another class."""
+    """Whether an instance is of exactly its class. Classes of the cookbook are made to be extended:
+    an instance that was only declared may be of a subclass."""
     return known.form != "instance" or known.name == MADE or package_of(known.path) == "tinker"
 
 
