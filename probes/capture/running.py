@@ -83,7 +83,7 @@ def _pass(model: Any, plan: Plan, recorder: _Recorder, start: int, end: int, cac
 
 
 def logits_of(output: Any) -> Any:
-    """The logits in whatever a model gives back."""
+    """The logits in the output of a model."""
     if isinstance(output, Mapping) or hasattr(output, "logits"):
         return output["logits"] if isinstance(output, Mapping) else output.logits
     return output[0] if isinstance(output, tuple | list) else output
@@ -110,7 +110,7 @@ _ROOTS = ("model", "transformer", "gpt_neox", "language_model")
 
 
 class _Recorder:
-    """Writes tensors under the names that captures have."""
+    """Writes tensors under the names that captures use."""
 
     def __init__(self, writer: Writer, gather: Callable[[str, Any], Any] | None) -> None:
         self._writer, self._gather = writer, gather
@@ -118,7 +118,7 @@ class _Recorder:
         self.phase, self.step = "cte", 0
 
     def keep(self, module: str, end: str, tensor: Any) -> None:
-        """The first tensor of a name is kept: a module may be called more than once."""
+        """Keep the first tensor of a name: a module may be called more than once."""
         key = f"captured_tensors_{self.phase}_step_{self.step}_module_{module}_{end}"
         if tensor is None or key in self._seen:
             return

@@ -31,7 +31,7 @@ class Writer:
             self._flush()
 
     def add(self, key: str, tensor: Any) -> None:
-        """Keep a tensor, in float32 as captures are, or as it is if it is a weight."""
+        """Keep a tensor: in float32 if it is captured, unchanged if it is a weight."""
         self._held[key] = tensor
         self._bytes += tensor.numel() * tensor.element_size()
         self.tensors += 1

@@ -41,7 +41,7 @@ class Estimate:
 
     @property
     def total(self) -> float:
-        """All of it."""
+        """The sum of all parts."""
         return self.weights + self.kv_cache + self.activations
 
 

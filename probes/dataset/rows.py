@@ -174,6 +174,7 @@ def _kind(value: Any) -> str:
 
 
 def _names(values: list[Any]) -> str:
-    """Role names or keys, shortened: they are structure, but nothing forces them to be."""
+    """Role names or keys, shortened: they should be short structural words, but the data may hold
+    anything."""
     shown = [excerpt(value, 40) if isinstance(value, str) else "missing" for value in values[:8]]
     return ", ".join(dict.fromkeys(shown)) or "none"

@@ -104,7 +104,7 @@ def _text_entries(lines: list[str]) -> Iterator[Entry]:
 
 
 def _short(text: str) -> str:
-    """A name or a version, as it is unless it is too long for one."""
+    """A name or a version, cut if it is too long."""
     return text if len(text) <= MAX_SHOWN else excerpt(text)
 
 

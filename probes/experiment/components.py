@@ -65,7 +65,7 @@ class Component(NamedTuple):
 
 
 def normal_name(name: str) -> str:
-    """A component name in lower case with underscores, without number and ``test_``."""
+    """A component name in lower case with underscores, without its number and ``test_``."""
     text = _OTHER.sub("_", _CAMEL.sub("_", name).lower()).strip("_")
     return _EDGE_DIGITS.sub("", text) or text
 

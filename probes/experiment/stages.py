@@ -137,7 +137,7 @@ def _without(folder: Folder, stage: int, name: str) -> State:
 
 
 def times_of(folder: Folder, states: Sequence[State], use_times: bool | None) -> dict[int, float]:
-    """When each stage wrote its last file; empty if times mean nothing."""
+    """The time when each stage wrote its last file; empty if times are meaningless."""
     found = {state.stage: time for state in states
              if (time := _written(folder, state)) is not None}  # fmt: skip
     if use_times is None:

@@ -103,8 +103,8 @@ def compare(reference: Any, target: Any, baseline: Any, start: Start) -> Figures
 
 
 def least(reference: Any, target: Any) -> Figures:
-    """Errors that are there wherever the target begins: its first row against the reference at each
-    position, and of these the smallest."""
+    """The least errors, wherever the target begins: its first row is compared with the reference at
+    each position, and the smallest error counts."""
     found = Figures()
     for sequence in range(reference.shape[1]):
         each = [Figures() for _ in reference]

@@ -48,7 +48,7 @@ def table() -> Table:
 
 
 def find_events(text: str) -> Iterator[Event]:
-    """The known events of a message, each once."""
+    """Find the known events of a message, each once."""
     for name, templates in table().events:
         for template in templates:
             gaps = _fit(template, text)

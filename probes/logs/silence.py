@@ -169,7 +169,7 @@ class SilenceFinder:
     def _judge(
         self, before: Stamp, after: _Mark, rest: bytes, text: bytes, line: int, said: bytes
     ) -> None:
-        """Note the silence between two lines, if it is one."""
+        """Record the silence between two lines, if it is long enough."""
         seconds = between(before, after.stamp)
         if seconds is None or seconds < self._threshold_s:
             return

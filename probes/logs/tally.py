@@ -150,7 +150,8 @@ class Tally:
         return region
 
     def _mark_inner(self, at: int, stop: int) -> None:
-        """Know the further lines of interest of a message, so as not to count them for more."""
+        """Mark the further lines of interest in a message as read, so that they are not counted as
+        messages of their own."""
         while at < stop:
             hit = self._filter.any.search(self._text, at, stop)
             if hit is None:

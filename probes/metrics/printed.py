@@ -35,7 +35,7 @@ _DATA = re.compile(
 _TELLING = "[Ss]tep|[Ii]ter|│|loss|nll|reward|kl|entropy|perplexity|grad_norm"
 _MAX_LINE = 4_000
 _MAX_LINES = 300_000
-"""Telling lines that a log may have; one of model output has more, and is not looked through."""
+"""Lines with metrics that a log may have; a log of model output has more, and is not searched."""
 
 
 Row = tuple[int, dict[str, float]]

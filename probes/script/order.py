@@ -130,7 +130,7 @@ def _assumption(script: Script, early: Early) -> str:
 
 
 def _has_step(script: Script, node: ast.AST) -> bool:
-    """Whether the function around a call steps as well: one that does not evaluates."""
+    """Whether the function around a call also steps; a function that does not step evaluates."""
     scope = script.function_of(node)
     steps = (e.node for e in script.machine.events if e.op == "optim_step")
     return any(script.function_of(step) is scope for step in steps)
@@ -145,7 +145,7 @@ def _is_safeguard(test: ast.expr) -> bool:
 
 
 def _making(events: list[Event]) -> set[ast.AST]:
-    """Loops that make their training client again: each goes on with another one."""
+    """Loops that make their training client again, so that each pass trains another one."""
     return {loop for event in events if event.op == "create_lora_training_client"
             for loop in event.loops}  # fmt: skip
 
@@ -162,7 +162,7 @@ def _pays(script: Script, early: Early, once: bool, fresh: set[ast.AST]) -> bool
 
 def _pairs(trace: list[Event]) -> Iterator[tuple[Event, Event, bool]]:
     """forward_backward with the optim_step that follows it without a wait in between, and whether
-    one of the two is waited for later."""
+    one of the two is awaited later."""
     waited = {event.uid for event in trace if event.what == "wait"}
     last: Event | None = None
     for event in trace:

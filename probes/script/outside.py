@@ -66,7 +66,7 @@ def _checkpoint(
 
 
 def find_merge(script: Script) -> tuple[str, ast.AST] | None:
-    """How the script merges adapter weights: method and place, or None."""
+    """Find how the script merges adapter weights: method and place, or None."""
     for call in script.calls_of({"build_hf_model", "merge_and_unload"}):
         return "cookbook" if last_name(call.func) == "build_hf_model" else "peft", call
     if not {"save_file", "save_pretrained", "save_model"} & script.words:
@@ -115,7 +115,8 @@ def _download(script: Script) -> Iterator[Finding]:
 
 
 def _raw_prompt(script: Script) -> Iterator[Finding]:
-    """An exported model that generates from plain text: no words of a template, no token ids."""
+    """An exported model that generates from plain text: without words of a template, without token
+    ids."""
     local = {"AutoModelForCausalLM", "LLM", "PeftModel"} & script.words
     templates = (words("templates") | {"build_hf_model"}) & script.words
     if local and not templates and _reads_plain_text(script):
@@ -126,8 +127,8 @@ def _raw_prompt(script: Script) -> Iterator[Finding]:
 
 
 def _reads_plain_text(script: Script) -> bool:
-    """The script itself makes tokens of text, or leaves that to vLLM; the text has no turns that
-    are written by hand."""
+    """The script itself tokenises text, or leaves that to vLLM; the text has no turns that are
+    written by hand."""
     texts = (n.value for n in script.nodes if isinstance(n, ast.Constant))
     if any(isinstance(text, str) and any(m in text for m in _TURN_MARKS) for text in texts):
         return False

@@ -41,7 +41,7 @@ WORK_OF_ONE = 40_000
 _OF_RESULTS = frozenset({"loss-inputs-missing", "parse-result-as-boolean"})
 _OF_RENDERER = frozenset({"image-content", "tools-in-messages"})
 MAX_ENTANGLED = 5
-"""Programs too large to follow that are named."""
+"""Number of programs too large to follow that are named."""
 
 
 def gather_script(

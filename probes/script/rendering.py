@@ -65,8 +65,7 @@ def named_renderers(script: Script) -> Iterator[tuple[str, ast.Call]]:
 
 
 def is_for_another(script: Script, call: ast.Call, model: str) -> bool:
-    """Whether a renderer is made with the tokenizer of another model than the one that is
-    trained."""
+    """Whether a renderer is made with the tokenizer of another model than the trained one."""
     given = argument(call, "tokenizer", 1) if last_name(call.func) == "get_renderer" else None
     term = script.machine.trace.of(given)
     if term.op != "call" or term.const[0] not in ("from_pretrained", "get_tokenizer"):
@@ -154,8 +153,8 @@ def _has_roles(node: ast.AST, text: str) -> bool:
 
 
 def _is_encoded(script: Script, node: ast.AST) -> bool:
-    """Whether a text becomes tokens here. One that does not may be for a grader, a log or a person,
-    who read names of roles as well."""
+    """Whether a text becomes tokens here. Any other text may be for a grader, a log or a person,
+    who also read names of roles."""
     return id(script.machine.trace.of(node)) in script.kept(_encoded)[0]
 
 
@@ -230,7 +229,7 @@ def _is_ruler(node: ast.AST) -> bool:
 
 
 def _is_shown(script: Script, node: ast.AST) -> bool:
-    """Whether a text is for people, or looked for in another one."""
+    """Whether a text is for people, or searched for in another text."""
     for above in script.above(node):
         if isinstance(above, ast.Compare) or (
             isinstance(above, ast.Call) and last_name(above.func) in _SEARCHES

@@ -80,7 +80,8 @@ _REFUSALS = frozenset({"TypeError", "AttributeError", "ValidationError"})
 """Exceptions of the SDK for a call that does not fit; other errors have other causes as well."""
 _EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
 _MOST_TRIED = 3
-"""Statements of a ``try`` that is about one call; one around a whole loop expects nothing."""
+"""Largest number of statements in a ``try`` about one call; a ``try`` around a whole loop expects
+no error of the call."""
 _CHANGES = frozenset({"update", "pop", "setdefault", "clear", "popitem"})
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -164,8 +165,8 @@ def _block(above: ast.AST | None, below: ast.AST) -> list[ast.AST]:
 
 
 def is_changed(script: Nodes, name: ast.Name) -> bool:
-    """Whether a named dict may get or lose keys after it is written: by an item, a method or a
-    function that it is handed to."""
+    """Whether a named dict may get or lose keys after it is written: by an item, a method, or a
+    function that it is passed to."""
     scope = script.function_of(name) or script.tree
     for node in script.below(scope):
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):

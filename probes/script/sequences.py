@@ -92,7 +92,7 @@ def _joined(trace: Trace, terms: tuple[Term, ...], depth: int) -> list[Segment] 
 
 
 def is_array(term: Term) -> bool:
-    """Whether adding would add numbers, not join lists."""
+    """Whether ``+`` would add numbers instead of joining lists."""
     for arg in term.args:
         for _ in range(MAX_DEPTH):
             if arg.op == "call" and arg.const[0] in (*_ARRAYS, *_FILLS):
@@ -111,7 +111,7 @@ def _bound(low: Term) -> int | None:
 
 
 def _end(trace: Trace, base: Term, high: Term) -> int | None:
-    """How many elements a slice leaves out at the end."""
+    """The number of elements that a slice leaves out at the end."""
     if high is NOTHING or (high.op == "const" and high.const is None):
         return 0
     if high.op == "const" and type(high.const) is int and high.const < 0:

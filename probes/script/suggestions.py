@@ -134,8 +134,8 @@ def _is_valid(source: Source, whole: ast.Module | None, edit: Edit) -> bool:
 
 
 def _around(whole: ast.Module, span: Span) -> tuple[int, int]:
-    """The first and the last line of the statements of a module that share lines with a range, and
-    with each other."""
+    """The first and the last line of the statements of a module that share lines with a range,
+    directly or through one another."""
     first, last = span.line, span.end_line
     parts = [_lines_of(each) for each in whole.body]
     for start, end in reversed(parts):
@@ -249,7 +249,7 @@ def _wait(script: Script, source: Source, node: ast.AST, _: bool) -> Edit | None
 
 
 def _drop_suffix(script: Script, source: Source, node: ast.AST, suffix: str) -> Edit | None:
-    """The method whose coroutine is asked for its result, without the ending."""
+    """Remove the suffix of the method whose coroutine is asked for its result."""
     call = getattr(node, "value", None)
     method = call.func if isinstance(call, ast.Call) else None
     if not (isinstance(method, ast.Attribute) and method.attr.endswith(suffix)):

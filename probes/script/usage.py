@@ -135,7 +135,7 @@ def _blocking(script: Script) -> Iterator[Finding]:
 
 
 def _is_done(script: Script, node: ast.AST) -> bool:
-    """Whether code around asks futures whether they are done: then their results are there."""
+    """Whether code around tests whether futures are done: then their results are available."""
     scope = script.function_of(node)
     calls = script.all(ast.Call, scope) if scope is not None else ()
     return any(last_name(call.func) == "done" for call in calls)
@@ -194,7 +194,7 @@ def _uses_client(script: Script, function: ast.AST | None) -> bool:
 
 
 def _looked_after(script: Script, loop: TrainingLoop) -> Iterator[Finding]:
-    """Loops that log, save or sample nothing. Small trial loops have no need to."""
+    """Loops that do not log, save or sample. Small trial loops need none of that."""
     calls = calls_in(loop.outer_nodes)
     names = [last_name(call.func) for call in calls]
     hidden = any(

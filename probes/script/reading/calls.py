@@ -56,7 +56,7 @@ def _local(machine: Machine, target: Value, args: list[Value], named: dict[str, 
 
 
 def operation(name: str, receiver: Value) -> str:
-    """The SDK operation that a method name means on this receiver, or an empty text."""
+    """The SDK operation of a method name on this receiver, or an empty text."""
     known = OPERATIONS.get(name)
     if known is None or receiver.kind in _NO_CLIENTS:
         return ""
@@ -83,7 +83,7 @@ def _sdk(
 
 
 def _fits(name: str, given: int, named: set[str]) -> bool:
-    """Whether the arguments of a call are those of the SDK's method of that name."""
+    """Whether the arguments of a call fit the SDK's method of that name."""
     known = PARAMETERS.get(name)
     return known is None or (given <= len(known) and named <= set(known[given:]))
 
@@ -116,7 +116,7 @@ def _wait_method(
 
 
 def waited(machine: Machine, node: ast.AST, future: Value, style: str) -> Value:
-    """The value of a future that is waited for here."""
+    """The value of a future that is awaited here."""
     op = future.op if future.kind == "future" else f"create-{future.op}"
     machine.event("wait", op, future.uid, node, style, future.assumed)
     if future.kind == "client-future":
@@ -185,7 +185,8 @@ def _asyncio(
 
 
 def _as_completed(machine: Machine, node: ast.AST, given: Value) -> Value:
-    """Coroutines that run side by side, each handed on when it is done; the rest as it is."""
+    """Coroutines that run side by side, each yielded when it is done; other values are
+    unchanged."""
     parts = tuple(
         Value("task", parts=(concurrent(machine, node, part),)) if part.kind == "coroutine"
         else part for part in given.parts
@@ -194,7 +195,7 @@ def _as_completed(machine: Machine, node: ast.AST, given: Value) -> Value:
 
 
 def _submit_first(machine: Machine, value: Value, node: ast.AST) -> Value:
-    """An SDK coroutine in ``gather`` is submitted at once; other values stay as they are."""
+    """Submit an SDK coroutine in ``gather`` at once; other values are unchanged."""
     if value.kind == "coroutine" and value.op and value.op != "result":
         submitted = await_value(machine, node, value, "gather")
         return Value("task", parts=(submitted,))

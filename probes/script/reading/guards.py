@@ -53,8 +53,8 @@ _MODULES = frozenset({"tinker", "tinker_cookbook", "_tinker"})
 
 
 def absent_arm(test: ast.expr) -> int | None:
-    """The arm of a test (0: the first, 1: the other) in which Tinker is not installed; None if
-    the test does not ask for that."""
+    """The arm of a test (0: the first, 1: the other) in which Tinker is not installed; None if the
+    test is about something else."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         arm = absent_arm(test.operand)
         return None if arm is None else 1 - arm

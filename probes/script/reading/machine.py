@@ -121,7 +121,7 @@ class Machine:
         return readings >= MIN_READINGS and steps > MAX_IDLE and all(map(_is_plain, given))
 
     def was_read(self, function: FunctionNode, visits: int, events: int) -> None:
-        """Note a reading of a function that began at these numbers of steps and events."""
+        """Record a reading of a function that began at these numbers of steps and events."""
         spent = self._idle.setdefault(id(function), [0, 0])
         if len(self.events) > events:
             spent[:] = -MAX_VISITS, 0  # it works with the SDK: it is read as often as it is called
@@ -174,7 +174,8 @@ class Machine:
         )  # fmt: skip
 
     def forget_order(self, start: int, end: int) -> None:
-        """The events of this range happen, but not before those that follow."""
+        """Mark the events of this range as unordered: they happen, but not before the events that
+        follow."""
         self.events[start:end] = [e._replace(sure=False) for e in self.events[start:end]]
 
     def events_break(self) -> None:

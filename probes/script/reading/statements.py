@@ -105,7 +105,7 @@ def _is_main_guard(test: ast.expr) -> bool:
 
 
 def _leaves_the_loop(machine: Machine, statements: Sequence[ast.stmt]) -> bool:
-    """Whether an arm ends the loop around it: nothing of the next pass comes after it."""
+    """Whether an arm ends the loop around it, so that no further pass follows."""
     last = statements[-1] if statements else None
     return isinstance(last, (ast.Break, ast.Raise)) or (
         isinstance(last, ast.Return) and machine.frame.looping > 0

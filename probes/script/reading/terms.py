@@ -97,7 +97,7 @@ class Trace:
         return found
 
     def of(self, node: ast.AST | None) -> Term:
-        """The term that an expression had last."""
+        """The last term of an expression."""
         value = self.latest.get(id(node))
         return value.term if value is not None and value.term is not None else NOTHING
 
@@ -142,7 +142,7 @@ def one_of(machine: Machine, value: Value, part: Value) -> Value:
 
 
 def grown(machine: Machine, value: Value, added: Iterable[Value]) -> Term:
-    """A list with more in it."""
+    """A list with a further element."""
     terms = (each.term or NOTHING for each in (value, *added))
     return machine.trace.term("grown", terms)
 

@@ -152,7 +152,7 @@ MAKERS = {
 _GIVEN = frozenset({"const", "text", "list", "tuple", "dict", "ids", "array", "template",
                     "sampled-tokens", "sampled-text", "reencoded-ids"})  # fmt: skip
 PLAIN = frozenset({"const", "text", "unknown"})
-"""Kinds of values that may be one or another without being an object."""
+"""Kinds of values that may be one of two values without being an object."""
 
 
 def joined(

@@ -140,7 +140,7 @@ def find_examples(script: Script) -> Iterator[Finding]:
 
 
 def _scored(trace: Trace) -> set[Term | None]:
-    """The examples whose log-probabilities are asked for, which are not training."""
+    """The examples whose log-probabilities are requested, which is not training."""
     given = (call.given("data", 0) for call in trace.calls if call.name == "forward")
     return {part.term for data in given if data is not None for part in data.parts}
 
@@ -151,7 +151,7 @@ def is_datum(call: Called) -> bool:
 
 
 def inputs_of(datum: Called) -> dict[str, Value]:
-    """The loss inputs of an example by name; empty if they are not all seen."""
+    """The loss inputs of an example by name; empty if some of them are unknown."""
     given = datum.given("loss_fn_inputs", 1)
     if given is None:
         return {}

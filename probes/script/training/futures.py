@@ -143,12 +143,12 @@ def _goes_on(script: Script, node: ast.AST, call: ast.AST) -> bool:
 
 
 def _is_called(script: Script, function: ast.AST | None) -> bool:
-    """Whether the program calls a function; of others the callers are not known."""
+    """Whether the program calls a function; the callers of other functions are unknown."""
     return any(script.machine.value(call.func).node is function for call in script.calls())
 
 
 def _is_returned(script: Script, node: ast.AST) -> bool:
-    """Whether a value is handed to the caller, alone or in a tuple."""
+    """Whether a value is returned to the caller, alone or in a tuple."""
     above = script.parents.get(id(node))
     while isinstance(above, (ast.Await, ast.Tuple)):
         above = script.parents.get(id(above))
@@ -163,7 +163,7 @@ def _nodes(value: Value, depth: int = 0) -> Iterator[ast.AST]:
 
 
 def _late(script: Script) -> Iterator[Finding]:
-    """A loop that submits all its steps before the first result is asked for."""
+    """A loop that submits all its steps before it requests the first result."""
     events = script.machine.events
     if script.machine.unresolved_waits:
         return

@@ -132,7 +132,7 @@ def _precision(trace: Trace, product: Product) -> Iterator[Finding]:
 
 
 def _scale(script: Script, products: dict[Term, Product]) -> Iterator[Finding]:
-    """A product that is added to a weight as it is."""
+    """A product that is added to a weight without a factor."""
     trace = script.machine.trace
     for node in script.all((ast.BinOp, ast.AugAssign)):
         if not (isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, ast.Add)):

@@ -38,7 +38,7 @@ def find_samplers(script: Script) -> Iterator[Finding]:
 
 
 def _stale(script: Script, call: Called, rl: bool) -> Iterator[Finding]:
-    """A loop samples and trains, and no pass of it takes new weights to sample with."""
+    """A loop that samples and trains without ever getting new weights to sample with."""
     made = creation(script, call.receiver)
     saved = saved_by(script, made) if made is not None else None
     if made is None or saved is None or made.position > call.position:
@@ -53,7 +53,7 @@ def _stale(script: Script, call: Called, rl: bool) -> Iterator[Finding]:
 
 
 def _has_fresh(script: Script, loop: ast.AST) -> bool:
-    """Whether a loop samples with new weights besides: those of before are compared with then."""
+    """Whether a loop also samples with new weights: then it compares them with earlier ones."""
     calls = (c for c in script.machine.trace.calls if c.name == "sample" and loop in c.loops)
     made = (creation(script, call.receiver) for call in calls)
     return any(each is not None and loop in each.loops for each in made)
@@ -79,7 +79,8 @@ def _runs_on(script: Script, call: Called, options: Called) -> bool:
 
 
 def _is_beyond(script: Script, options: Called) -> bool:
-    """Whether more new tokens are asked for than the model has room for, even without a prompt."""
+    """Whether a request is for more new tokens than the model has room for, even without a
+    prompt."""
     limit = options.named["max_tokens"].const if "max_tokens" in options.named else None
     models = {name for name, _ in script.kept(base_models)} | {*script.kept(sampled_models)}
     if type(limit) is not int or len(models) != 1:

@@ -211,7 +211,7 @@ def _traces(script: Script) -> Iterator[list[Event]]:
 
 
 def _before(trace: list[Event]) -> Iterator[Finding]:
-    """The first thing that a loop does is a step, with no gradient yet."""
+    """A loop whose first action is a step, before any gradient."""
     if len(trace) < 2 or trace[0].op != "optim_step" or not trace[0].loops:
         return
     step, loop = trace[0], trace[0].loops[-1]
