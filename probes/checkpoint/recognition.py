@@ -1,4 +1,4 @@
-"""Does this file name checkpoints? Looks at the first bytes alone."""
+"""Recognises files that name checkpoints by their first bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this the text of kubectl describe for a pod or a node? Looks at the first bytes."""
+"""Recognises the text of kubectl describe for a pod or a node by its first bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this a neuron_config.json? Looks at its name and first bytes."""
+"""Recognises neuron_config.json by its name and first bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this a data set of conversations? Looks at the first bytes alone."""
+"""Recognises data sets of conversations by their first bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this the output of neuron-ls? Looks at the first bytes."""
+"""Recognises the output of neuron-ls by its first bytes."""
 
 from __future__ import annotations
 

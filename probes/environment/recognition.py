@@ -1,4 +1,4 @@
-"""Is this a list of packages? Looks at the first bytes alone."""
+"""Recognises lists of packages by their first bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this folder an experiment folder of the equivalence workflow? Looks at names alone."""
+"""Recognises experiment folders of the equivalence workflow by the names of their files."""
 
 from __future__ import annotations
 

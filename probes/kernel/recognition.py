@@ -1,4 +1,4 @@
-"""Is this the output of dmesg on a Neuron instance? Looks at the first bytes."""
+"""Recognises the output of dmesg on a Neuron instance by its first bytes."""
 
 from __future__ import annotations
 

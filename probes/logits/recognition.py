@@ -1,4 +1,4 @@
-"""Is this a folder that a logit validation wrote? Looks at names alone."""
+"""Recognises folders that a logit validation wrote by the names of their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this a log or a traceback? Looks at the first bytes alone."""
+"""Recognises logs and tracebacks by their first bytes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def families() -> Callable[[Path], tuple[Path, ...]]:
 
 
 def reads_like_log(head: bytes, *, short: bool) -> bool:
-    """The same; ``short`` allows for a few lines that were kept for the error among them."""
+    """Whether ``head`` reads like a log; ``short`` accepts a few lines kept for an error."""
     text = _unpacked(head)
     if b"\0" in text[:HEAD] and not text.startswith((b"\xff\xfe", b"\xfe\xff")):
         return False

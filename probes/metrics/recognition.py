@@ -1,4 +1,4 @@
-"""Is this a run folder, metrics, or timing spans?"""
+"""Recognises run folders, metrics and timing spans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this file a modeling file of a port, or of the reference? Looks at the first bytes alone."""
+"""Recognises modeling files of a port, or of the reference, by their first bytes."""
 
 from __future__ import annotations
 

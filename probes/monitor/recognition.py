@@ -1,4 +1,4 @@
-"""Is this the stream of neuron-monitor? Looks at the first bytes."""
+"""Recognises the stream of neuron-monitor by its first bytes."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def gather_notebook(
 def gather_outputs(
     paths: Sequence[Path | str], vocabulary: Vocabulary, progress: Progress
 ) -> Outcome:
-    """The same of those paths that are notebooks, for a probe that reads their code."""
+    """The facts of those paths that are notebooks, for a probe that reads their code."""
     notebooks = [Path(path) for path in paths if Path(path).suffix == ".ipynb"]
     return Outcome.joined(
         *(gather_notebook(path, vocabulary, progress=progress) for path in notebooks)

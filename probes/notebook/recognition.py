@@ -1,4 +1,4 @@
-"""Is this a notebook whose outputs count? Looks at the first bytes alone."""
+"""Recognises notebooks whose outputs count by their first bytes."""
 
 from __future__ import annotations
 

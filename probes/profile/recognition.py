@@ -1,4 +1,4 @@
-"""Is this a profile, a trace, a stack dump or a task dump? Looks at the first bytes alone."""
+"""Recognises profiles, traces, stack dumps and task dumps by their first bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this the record of a run?"""
+"""Recognises the record of a run."""
 
 from __future__ import annotations
 

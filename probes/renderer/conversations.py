@@ -63,15 +63,15 @@ class Conversation(NamedTuple):
         return max(users, default=0)
 
     def without_system(self) -> Conversation:
-        """The same without its system message."""
+        """The conversation without its system message."""
         return self._replace(messages=self.messages[1:]) if self.has_system else self
 
     def without_tools(self) -> Conversation:
-        """The same without declarations; calls and answers of tools stay."""
+        """The conversation without declarations of tools; their calls and answers stay."""
         return self._replace(tools=())
 
     def without_history_thinking(self) -> Conversation:
-        """The same without the thinking of assistant messages before the last user message."""
+        """The conversation without the thinking of the assistant before the last user message."""
         last = self._last_question()
         return self._replace(messages=tuple(
             {**{k: v for k, v in each.items() if k != "reasoning_content"},

@@ -37,7 +37,7 @@ SOURCE = "probe:script"
 MAX_WORK = 1_500_000
 """Nodes of syntax trees, and steps of following them, of all programs of a project."""
 WORK_OF_ONE = 40_000
-"""The same for each given file, with the programs next to it that import it."""
+"""The same limit for each given file, with the programs next to it that import it."""
 _OF_RESULTS = frozenset({"loss-inputs-missing", "parse-result-as-boolean"})
 _OF_RENDERER = frozenset({"image-content", "tools-in-messages"})
 MAX_ENTANGLED = 5

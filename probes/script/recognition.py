@@ -1,4 +1,4 @@
-"""Is this a training script or notebook? Looks at the first bytes; of a long program at more."""
+"""Recognises training scripts and notebooks by their first bytes; long programs by more of them."""
 
 from __future__ import annotations
 

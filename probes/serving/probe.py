@@ -48,7 +48,7 @@ def gather_serving(
 def gather_found(
     paths: Sequence[Path], vocabulary: Vocabulary, *, progress: Progress = UNWATCHED
 ) -> Outcome:
-    """The same for a log that was found, and the facts of any log: errors and answers."""
+    """The facts of a server's log that was found, and of any log: errors and answers."""
     read = gather_serving(paths, vocabulary, progress=progress)
     if any(problem.code == "MM407" for problem in read.problems):
         return read

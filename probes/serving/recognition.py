@@ -1,4 +1,4 @@
-"""Is this the log of an inference server? Looks at the first bytes alone."""
+"""Recognises logs of inference servers by their first bytes."""
 
 from __future__ import annotations
 

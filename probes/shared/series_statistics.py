@@ -245,7 +245,7 @@ class Interval(NamedTuple):
 
 
 def union(intervals: Sequence[Interval]) -> list[Interval]:
-    """The same stretches without overlap, in order."""
+    """The stretches without overlap, in order."""
     joined: list[Interval] = []
     for start, end in sorted(intervals):
         if joined and start <= joined[-1].end:

@@ -1,4 +1,4 @@
-"""Is this file a model tree of Stage 0? Looks at the first bytes alone."""
+"""Recognises the model trees of Stage 0 by their first bytes."""
 
 from __future__ import annotations
 

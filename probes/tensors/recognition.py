@@ -1,4 +1,4 @@
-"""Is this a folder of captured tensors? Looks at names alone."""
+"""Recognises folders of captured tensors by the names of their files."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def gather_tokenizer(
 def gather_found(
     paths: Sequence[Path], vocabulary: Vocabulary, *, progress: Progress = UNWATCHED
 ) -> Outcome:
-    """The same of folders that were found. One is compared with another if that is plainly its
+    """The facts of folders that were found. One is compared with another if that is plainly its
     base model: by the name that an adapter gives, or as the merged model beside both."""
     collector = Collector(vocabulary, SOURCE)
     if len(paths) > MAX_FOLDERS:

@@ -1,4 +1,4 @@
-"""Is this the description of a tokenizer? Looks at the name and the first bytes."""
+"""Recognises the description of a tokenizer by its name and first bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this a transcript of calls? Looks at the first record alone."""
+"""Recognises transcripts of calls by their first record."""
 
 from __future__ import annotations
 

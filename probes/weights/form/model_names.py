@@ -1,4 +1,4 @@
-"""Do two names mean the same model? Mirrors, folders and quantized copies keep the last part."""
+"""Compares names of models. Mirrors, folders and quantized copies keep the last part of a name."""
 
 from __future__ import annotations
 
