@@ -52,7 +52,7 @@ def test_missing_evidence_fixes_nothing(diagnose, write, slow):
     (change,) = (c for c in done.json["lost_visibility"] if c["id"] == PYDANTIC)
     assert "nothing is said any more about" in change["because"] and "pydantic" in change["because"]
     assert done.code == 1, "what is out of sight is not mended"
-    text = diagnose("report", "diff", "a.json", "b.json")
+    text = diagnose("diff", "a.json", "b.json")
     assert "Out of sight, not fixed" in text.out
 
 
@@ -115,7 +115,7 @@ def test_a_report_holds(diagnose, report):
     done = diagnose("replay", "report.json")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("The report holds")
-    assert diagnose("report", "replay", "report.json", "-f", "json").json["differences"] == []
+    assert diagnose("replay", "report.json", "-f", "json").json["differences"] == []
 
 
 def test_a_report_with_secrets_holds(diagnose, write):
