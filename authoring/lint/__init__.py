@@ -1,4 +1,5 @@
-"""Lint: what compiles but is not right yet. All problems in one run, each with its place."""
+"""Lint: finds faults in knowledge that compiles. Reports all problems in one run, each with its
+place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Questions: what they name exists, an answer makes a fact, and each condition can be settled."""
+"""Checks questions: the names in them exist, an answer makes a fact, and each condition can be
+settled."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def question_problems(subject: Subject) -> Iterator[Problem]:
         tree: e.Tree = item.entry
         for name, node in tree.nodes.items():
             for place in _PLACE.findall(node.ask):
-                message = f"the question names {{{place}}}, and is shown as it stands"
+                message = f"the question names {{{place}}}, and is shown verbatim"
                 where = item.where("nodes", name, "ask")
                 yield Problem("MM262", message, where, "write the question without braces")
     yield from _unreached(subject)
@@ -67,7 +68,7 @@ def _text_problems(subject: Subject, document: Document) -> Iterator[Problem]:
     for name in document.data.get("questions") or {}:
         question = subject.vocabulary.questions[name]
         for place in _PLACE.findall(question.text):
-            message = f"the question names {{{place}}}, and is shown as it stands"
+            message = f"the question names {{{place}}}, and is shown verbatim"
             where = document.where(("questions", name, "text"))
             hint = f"write what it is about, or 'ask' at the attribute {question.attribute!r}"
             yield Problem("MM262", message, where, hint)
@@ -75,7 +76,7 @@ def _text_problems(subject: Subject, document: Document) -> Iterator[Problem]:
         said = {question.attribute, *dict(question.where)}
         open_ = [a.name for a in kind.attributes.values() if a.required and a.name not in said]
         if open_:
-            message = f"nobody can tell which {kind.name} the question {name!r} is about"
+            message = f"it is unknown which {kind.name} the question {name!r} is about"
             hint = f"say it under 'where': {{{': ..., '.join(open_)}: ...}}"
             yield Problem("MM258", message, document.where(("questions", name)), hint)
 
@@ -89,7 +90,7 @@ def _unreached(subject: Subject) -> Iterator[Problem]:
             if text in seen or subject.vocabulary.kinds[kind].derived or not at:
                 continue  # each condition is reported once, a derived kind where it is derived
             seen.add(text)
-            message = f"{rule.entry} waits for {text}, which no probe gives and nobody is asked for"
+            message = f"{rule.entry} waits for {text}, which no probe and no question gives"
             hint = "write 'ask' at the attribute, or a question of the vocabulary; or say why: "
             yield Problem("MM258", message, subject.items[rule.entry].where(*at),
                           hint + "'unasked' of the kind")  # fmt: skip

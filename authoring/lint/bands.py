@@ -111,7 +111,7 @@ def _open_ends(item: Item, spans: list[_Span]) -> Iterator[Problem]:
 
 
 def _undefined_problems(item: Item, kind: Kind | None) -> Iterator[Problem]:
-    """A fact that can say "not a number" needs a label for that."""
+    """Classifications without a label for "not a number", if a fact can have it."""
     entry: e.Classification = item.entry
     if kind is None or entry.undefined is not None:
         return

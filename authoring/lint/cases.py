@@ -104,7 +104,7 @@ def _missing_cases(
                     "MM268",
                     f"{item.id} has no case that shows it {', '.join(missing)}",
                     item.where(),
-                    f"cases speak of {renamed[item.id]!r}: mend one of the two"
+                    f"cases name {renamed[item.id]!r}: fix one of the two"
                     if item.id in renamed
                     else "add cases to the test file beside it",
                 )

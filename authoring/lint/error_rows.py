@@ -76,7 +76,7 @@ def _note_pairs(witnesses: dict[tuple[str, str], str], rows: set[str], text: str
 
 
 def _hidden(item: Item, index: RowIndex, rows: dict[str, Item], facts: Sequence[Fact]) -> Problem:
-    """No sample of a row is ever reported as that row."""
+    """The problem that no sample of a row is ever reported as that row."""
     matched = {name for fact in facts for name in index.matched(fact)}
     takers = sorted(name for name in matched if item.id in rows[name].entry.match.refines)
     return Problem(

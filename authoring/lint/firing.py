@@ -211,12 +211,14 @@ def version_problems(subject: Subject) -> Iterator[Problem]:
                     for text in operand if isinstance(operand, list) else [operand]:
                         if op in _AS_TEXT and isinstance(text, str) and _RANGE.match(text):
                             at: Path = (*path, *_inside(node), "where", name)
-                            message = f"{item.id}: {text!r} is compared as it stands: no version is"
+                            message = (
+                                f"{item.id}: {text!r} is compared as plain text: no version has"
+                            )
                             hint = (
                                 'write \'affected: [{introduced: "0.5", fixed: "0.8"}]\', or lt,'
                                 " le, gt and ge"
                             )
-                            yield Problem("MM295", f"{message} called so", item.where(*at), hint)
+                            yield Problem("MM295", f"{message} this name", item.where(*at), hint)
 
 
 def _tests(node: object) -> tuple[str, c.Where] | None:

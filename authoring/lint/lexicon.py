@@ -20,7 +20,7 @@ FEWEST_PHRASES = 5
 
 
 def lexicon_problems(subject: Subject) -> Iterator[Problem]:
-    """Problems of all lexicons, and symptoms that none of them knows. Knowledge without a lexicon
+    """Problems of all lexicons, and symptoms that are in none of them. Knowledge without a lexicon
     need not have one."""
     if not subject.source.lexicons:
         return
@@ -55,7 +55,7 @@ def _symptoms(subject: Subject) -> set[str]:
 
 
 def _unknown_names(subject: Subject) -> Iterator[Problem]:
-    """Symptoms, diagnoses and concepts that there are not."""
+    """Symptoms, diagnoses and concepts that do not exist."""
     diagnoses = {item.id for item in subject.source.of("diagnosis")}
     concepts = {name for _, file in subject.source.lexicons for name in file.concepts}
     for document, file in subject.source.lexicons:

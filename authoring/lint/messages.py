@@ -185,7 +185,7 @@ def _named(literal: Literal, attribute: str) -> str:
 
 
 def _said(message: str, threshold: _Threshold) -> bool:
-    """Whether a compiled message holds the value and its limit."""
+    """Whether a compiled message contains the value and its limit."""
     if not threshold.placeholder or threshold.placeholder not in message:
         return False
     return threshold.self_evident or any(

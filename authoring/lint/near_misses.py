@@ -1,4 +1,4 @@
-"""Near misses: a case that is far away from its entry cannot fail, and shows nothing."""
+"""Near misses: a case too far from its entry cannot fail, and proves nothing."""
 
 from __future__ import annotations
 

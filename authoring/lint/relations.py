@@ -21,7 +21,7 @@ _ASSIGNMENT = re.compile(r"(?:^|\s|;)(?:export\s+)?([A-Z][A-Z0-9_]{2,})=(\S+)")
 
 
 def relation_problems(subject: Subject) -> Iterator[Problem]:
-    """Problems that show only when entries are looked at together."""
+    """Problems that only several entries together have."""
     yield from _explanation_problems(subject)
     yield from _retired_problems(subject)
     yield from _duplicate_problems(subject)
@@ -44,7 +44,7 @@ def _explanation_problems(subject: Subject) -> Iterator[Problem]:
 
 
 def _is_backward(items: Mapping[str, Item], cause: str, effect: str) -> bool:
-    """Whether a mere symptom is said to explain something that is more than one."""
+    """Whether a mere symptom is declared to explain a fault."""
     return bool(items[cause].entry.kind == "symptom" != items[effect].entry.kind)
 
 
@@ -61,7 +61,7 @@ def _retired_problems(subject: Subject) -> Iterator[Problem]:
 
 
 def _duplicate_problems(subject: Subject) -> Iterator[Problem]:
-    """Rules that say the same under one and the same condition; rows with the same match."""
+    """Rules with the same conclusions under the same condition; rows with the same match."""
     groups: dict[str, list[tuple[Item, set[str]]]] = defaultdict(list)
     for item in subject.forms["rule"]:
         if rules := subject.rules.get(item.id):
@@ -78,7 +78,7 @@ def _duplicate_problems(subject: Subject) -> Iterator[Problem]:
             part = "when" if item.form == "rule" else "match"
             yield Problem(
                 "MM282",
-                f"{item.id} repeats {first.id}: the same condition stands at {first.where(part)}",
+                f"{item.id} repeats {first.id}: the same condition is at {first.where(part)}",
                 item.where(part),
                 "write one entry with both conclusions",
             )
@@ -169,7 +169,7 @@ def _settings(actions: Iterable[e.Action]) -> dict[str, set[str]]:
 
 
 def _retry_problems(subject: Subject) -> Iterator[Problem]:
-    """Rows that are right beside each other, one of which says to retry and the other never to."""
+    """Rows that may both match, one of which says to retry and the other never to."""
     rows = {item.id: item for item in subject.forms["error"]}
     for item in rows.values():
         for number, name in enumerate(item.entry.match.alongside):

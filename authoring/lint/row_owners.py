@@ -29,7 +29,7 @@ def owner_problems(subject: Subject) -> Iterator[Problem]:
         for field in ("owners", "via"):
             for index, name in enumerate(getattr(item.entry.emitter, field)):
                 if name not in known:
-                    message = f"{item.id}: nobody declares the owner {name!r}"
+                    message = f"{item.id}: the owner {name!r} is not declared"
                     hint = did_you_mean(name, known) or "declare it under 'owners' of a vocabulary"
                     yield Problem("MM298", message, item.where("emitter", field, index), hint)
         if item.entry.emitter.wording == "own" and _is_common(item):

@@ -29,8 +29,8 @@ def row_word_problems(subject: Subject) -> Iterator[Problem]:
         matched = list(_matched(row))
         for name in left_open:
             if any(re.search(rf"\b{re.escape(name)}\b", text) for text in matched):
-                message = f"{item.id} speaks of {name}, which its match leaves open"
-                hint = "ask for the name, or speak of what every such message says"
+                message = f"{item.id} mentions {name}, but its match leaves this open"
+                hint = "match the name, or use only words that fit every such message"
                 yield Problem("MM297", message, item.where("match"), hint)
                 break
 

@@ -174,7 +174,7 @@ def _verification_problems(
 
 
 def _conclusion_problems(subject: Subject) -> Iterator[Problem]:
-    """Diagnoses that nothing concludes. An issue may be there to be looked up only."""
+    """Diagnoses that nothing concludes. An issue may exist for look-up only."""
     concluded = {name for item in subject.source.items for name in concluded_by(item)}
     for item in subject.forms["diagnosis"]:
         if item.id not in concluded and not isinstance(item.entry, Issue):

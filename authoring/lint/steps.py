@@ -89,7 +89,7 @@ def step_problems(subject: Subject) -> Iterator[Problem]:
 
 
 def _snippet_problems(item: Item) -> Iterator[Problem]:
-    """Code of a first action with names that neither it nor the script of the reader brings."""
+    """Code of a first action with names that neither it nor the reader's script defines."""
     for number, action in enumerate(item.entry.actions):
         if _ELSEWHERE.search(action.command):
             message = f"a command of {item.id} starts a Python that knows none of the names"
@@ -115,7 +115,7 @@ def _snippet_problems(item: Item) -> Iterator[Problem]:
 
 
 def _is_read(code: str) -> bool:
-    """Whether a command is none of Python, or one that can be parsed."""
+    """Whether a command is not Python, or can be parsed as Python."""
     if not code or prompt(code) or is_arguments(code) or is_setting(code):
         return True
     try:
@@ -126,7 +126,7 @@ def _is_read(code: str) -> bool:
 
 
 def _loss_problems(item: Item) -> Iterator[Problem]:
-    """Commands that throw away edits which nothing has saved."""
+    """Commands that discard unsaved edits."""
     for number, action in enumerate(item.entry.actions):
         lost = _OVERWRITES.search(action.command)
         if lost and not _SAVES.search(action.command[: lost.start()]):
@@ -136,7 +136,7 @@ def _loss_problems(item: Item) -> Iterator[Problem]:
 
 
 def _outcome_problems(item: Item) -> Iterator[Problem]:
-    """Outcomes of a first step that run into each other, and open causes without such a step."""
+    """Outcomes of a first step that overlap, and open causes without such a step."""
     entry: e.Diagnosis = item.entry
     for number, action in enumerate(entry.actions):
         begins, decides, outcomes = action.do.partition(_DECIDES)

@@ -1,4 +1,4 @@
-"""Nothing follows from "I do not know": neither a diagnosis nor that there is none."""
+"""Nothing follows from "I do not know": neither a diagnosis nor its absence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _branch_problems(item: Item, tree: e.Tree) -> Iterator[Problem]:
 
 
 def _required(placed: Placed) -> Iterator[Placed]:
-    """The patterns that a condition needs; not those that it negates."""
+    """The patterns that a condition needs, without negated ones."""
     path, node = placed
     if isinstance(node, c.All | c.Any_):
         key, inner = ("all", node.all) if isinstance(node, c.All) else ("any", node.any)

@@ -31,8 +31,8 @@ class Edit(NamedTuple):
     tests: tuple[Test, ...] = ()
 
     def changes_nothing(self, attribute: Attribute | None, test: Test) -> bool:
-        """Whether the same values of the attribute's domain pass: ``gt 0`` and ``ge 1`` say the
-        same of a whole number, and a required attribute is always known."""
+        """Whether the same values of the attribute's domain pass: ``gt 0`` and ``ge 1`` mean the
+        same for a whole number, and a required attribute is always known."""
         if attribute is None or not (
             self.tests or attribute.required or attribute.default is not None
         ):

@@ -66,7 +66,7 @@ class ConditionFaults:
         return zip(self._places[rule.id], rule.literals, strict=True)
 
     def _changed(self, place: Path, change: Change, rule: Rule) -> Rule:
-        """A rule with the literals from a place changed."""
+        """The rule after a change of the literals from a place."""
         found = (change(x) if at == place else (x,) for at, x in self._placed(rule))
         return with_literals(rule, (x for new in found for x in new))
 
@@ -151,7 +151,8 @@ class ConditionFaults:
             yield self._fault(place, edit, _affirmed)
 
     def _said(self, place: Path, negated: bool = True) -> str:
-        """A condition as in the YAML, or as it would be there if an issue did not stand for it."""
+        """A condition as in the YAML, or as it would be written without the issue that stands for
+        it."""
         item = self._item
         node: Any = item.document.data
         if isinstance(item.file, OfPackage):
@@ -163,8 +164,8 @@ class ConditionFaults:
         return spelled({"not": node} if negated and path[-1] == "not" else node)
 
     def _without(self, place: Path, holds: bool) -> tuple[Rule, ...] | None:
-        """The rules where a condition always ``holds``, or never; None if one of them would
-        fire without a condition, or never."""
+        """The rules if a condition always ``holds``, or never; None if one of them would fire
+        without a condition, or never."""
         found: list[Rule] = []
         by_origin: dict[str, list[Rule]] = {}
         for rule in self._rules:
@@ -190,7 +191,7 @@ def _is_condition(item: Item, place: Path, literal: Literal) -> bool:
 
 
 def _opposite(literal: Literal, place: Path) -> bool:
-    """Whether a literal holds where the condition at its place does not: in the 'no' branch of a
+    """Whether a literal holds if the condition at its place does not: in the 'no' branch of a
     tree."""
     negative = literal.mode in ("refuted", "unless_possible") or not literal.wanted
     negative |= place[-1] == "absent" and literal.mode == "match"

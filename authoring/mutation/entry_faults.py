@@ -1,4 +1,4 @@
-"""Faults of whole entries: of their conditions, their connectives, and what they lead to."""
+"""Faults of whole entries: of their conditions, their connectives, and their targets."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _connectives(conditions: ConditionFaults, part: Sequence[Rule]) -> Iterator[
 
 
 def _next(name: str, names: Sequence[str]) -> str:
-    """The name that stands next in the alphabet."""
+    """The next name in the alphabet."""
     return next((other for other in names if other > name), names[0])
 
 

@@ -48,14 +48,14 @@ class Fault(NamedTuple):
 
     @property
     def key(self) -> Any:
-        """Equal for faults with the same rules."""
+        """A key that is equal for faults with the same rules."""
         return frozenset(
             (origin(rule), frozenset(rule.literals), rule.guards, rule.conclusions)
             for rule in self.rules
         )
 
     def compiles(self, patterns: SharedPatterns) -> bool:
-        """Whether the compiler could make such rules: it wants all variables bound, and negated
+        """Whether the compiler could make such rules: it requires all variables bound, and negated
         patterns that something can contradict."""
         return all(
             _used(rule).issubset(rule.variables)

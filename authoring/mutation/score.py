@@ -95,8 +95,8 @@ class Mutation:
         return Verdict(item.id, where, fault.operator, fault.what, outcome, missing, noticed)
 
     def missing_tests(self, item: Item, survivors: Container[int]) -> Iterator[tuple[str, Witness]]:
-        """Cases, with names, that would notice the faults of an entry with these numbers, where
-        facts are found that show them; each for all the faults that it shows."""
+        """Cases, with names, that would notice the faults of an entry with these numbers, if facts
+        are found that show them; each case covers all the faults that it shows."""
         found: list[Witness] = []
         for place, fault in enumerate(self.faults(item)):
             if place in survivors and not self._witnesses.shown(fault, found):

@@ -82,7 +82,7 @@ class Trials:
             yield self._run(case, facts, consultation)
 
     def trial(self, case: Case, facts: Sequence[Fact]) -> Trial:
-        """A further case, which passes on the knowledge as it is."""
+        """Run a further case, which passes on the unchanged knowledge."""
         return self._run(case, facts, self.doctor.consult(facts))
 
     def _run(self, case: Case, facts: Sequence[Fact], consultation: Consultation) -> Trial:

@@ -47,7 +47,7 @@ class Witness(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How facts come out: whether the entry fires or is unknown, the diagnoses that hold, with
+    """The outcome of facts: whether the entry fires or is unknown, the diagnoses that hold, with
     their confidence, and that are ruled out, and all other facts."""
 
     kind: str
@@ -122,7 +122,7 @@ class Witnesses:
         yield from (list(facts) for facts in sorted(own, key=len)[:MAX_BASES])
 
     def _made(self, literals: Sequence[Condition], pool: Pool) -> Iterator[list[Fact]]:
-        """Facts that satisfy an alternative; derived ones come about from those of a case."""
+        """Facts that satisfy an alternative; derived facts are made from those of a case."""
         donated: list[Fact] = []
         bound: dict[str, Value] = {}
         for literal in literals:
