@@ -1,1 +1,1 @@
-"""Documentation made from the knowledge: what its pages say, and the formats."""
+"""Documentation made from the knowledge: the content of its pages, and the formats."""

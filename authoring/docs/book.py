@@ -163,7 +163,7 @@ def _covers(item: Item) -> list[str]:
 
 
 def _parts(node: Any) -> Iterator[Any]:
-    """A value and all that it holds."""
+    """A value and all values inside it."""
     yield node
     if isinstance(node, dict | list):
         for value in node.values() if isinstance(node, dict) else node:

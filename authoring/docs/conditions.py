@@ -1,4 +1,5 @@
-"""Conditions in words, with the values of parameters and links to what they look at."""
+"""Conditions in words, with the values of parameters and links to the entries and kinds that they
+test."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ _WORDS = {
 
 
 class Wording:
-    """Says the conditions of one file. ``link`` makes the link to an entry or a fact kind."""
+    """Puts the conditions of one file into words. ``link`` makes the link to an entry or a fact
+    kind."""
 
     def __init__(self, parameters: Mapping[str, Any], link: Link) -> None:
         self._parameters = parameters

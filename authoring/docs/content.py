@@ -62,7 +62,7 @@ Block = Paragraph | Points | Table | Verbatim | Drawing
 
 
 class Section(NamedTuple):
-    """Blocks under a heading; ``name`` is where links lead."""
+    """Blocks under a heading; ``name`` is the target of links."""
 
     heading: str
     blocks: tuple[Block, ...]
@@ -97,5 +97,5 @@ def joined(parts: Iterable[Iterable[Run]]) -> Runs:
 
 
 def code(value: str) -> Run:
-    """Text that is shown as it is."""
+    """Text that is shown verbatim."""
     return Run(value, code=True)

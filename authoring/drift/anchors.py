@@ -45,7 +45,7 @@ class Found(NamedTuple):
 
     @property
     def drifts(self) -> bool:
-        """Whether the entry needs a look."""
+        """Whether the entry needs a review."""
         if self.state == "not installed":
             return False
         return self.state != "found" if self.expected else self.state in ("found", "moved")
@@ -101,7 +101,8 @@ def _inside(module: str, wanted: str) -> bool:
 
 
 def _likest(wanted: str, module: str, package: Release) -> tuple[str, str] | None:
-    """The text that is most like the wanted one, if one is like it; those at home first."""
+    """The text that is most like the wanted one, if any is similar; texts of the module itself come
+    first."""
     words = set(_WORD.findall(wanted.lower()))
     if len(words) < 2:  # one word is shared by texts that have nothing to do with each other
         return None

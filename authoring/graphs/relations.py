@@ -1,4 +1,4 @@
-"""Entries and what they refer to as a graph, in the direction in which conclusions flow."""
+"""Entries and their references as a graph, in the direction in which conclusions flow."""
 
 from __future__ import annotations
 

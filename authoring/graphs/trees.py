@@ -1,4 +1,4 @@
-"""A decision tree as a graph: questions, answers, and where they lead."""
+"""A decision tree as a graph: questions, answers, and their targets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tree_graph(tree: e.Tree, titles: Mapping[str, str], link: str = "{}") -> Gra
 
 
 def _in_order(tree: e.Tree) -> Iterator[str]:
-    """The nodes as they are reached, each once; those that nothing reaches come last."""
+    """The nodes as they are reached, each once; unreachable nodes come last."""
     seen: dict[str, None] = {}
     waiting = [tree.root]
     while waiting:

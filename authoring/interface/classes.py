@@ -177,7 +177,8 @@ class Classes:
 
 
 def _forwarded(above: str, own: str) -> str:
-    """A method that hands all that it is given on to that of the class that it stands for."""
+    """The signature of a method that passes all its arguments on to the same method of a base
+    class."""
     if not own.startswith("(*args **kwargs") or not above.startswith("("):
         return own
     taken = above[1:-1].partition("->")[0].strip()

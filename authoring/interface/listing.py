@@ -1,4 +1,4 @@
-"""One release laid flat: what modules hold, what classes have, how things are called."""
+"""One release as a flat table: the names in modules, the attributes of classes, and signatures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Listing:
                 self._list_module(name, module)
 
     def canon(self, meant: Meant) -> str:
-        """The one path of a class or function that has several."""
+        """The preferred path of a class or function with several paths."""
         return self._paths.get(meant.path, meant.path)
 
     def _list_module(self, name: str, module: Names) -> None:

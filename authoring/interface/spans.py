@@ -1,4 +1,4 @@
-"""Releases joined: what holds for which of them."""
+"""Joined releases: the interface of several, with the releases that each part holds for."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def joined(flats: Sequence[Flat]) -> dict[str, Any]:
 
 
 def parted(tables: Mapping[str, Any], count: int) -> list[Flat]:
-    """The releases, each for itself, that were joined into tables."""
+    """The single releases that were joined into tables."""
     flats: list[Flat] = [{} for _ in range(count)]
     for table in ("modules", "classes", "functions"):
         for owner, entries in tables[table].items():
@@ -45,7 +45,7 @@ def parted(tables: Mapping[str, Any], count: int) -> list[Flat]:
 
 
 def _runs(said: Any, whole: list[list[Any]]) -> list[list[Any]]:
-    """The runs of what is said; a text alone holds wherever the owner is."""
+    """The runs of what is said; a text alone holds for all releases with the owner."""
     return [[said, first, last] for _, first, last in whole] if isinstance(said, str) else said
 
 

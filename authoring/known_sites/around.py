@@ -21,7 +21,7 @@ _Refused = tuple[str, list[str]]
 
 def chained(guards: Sequence[str]) -> str:
     """The innermost test; of a chain that asked for one value after the other, all of them in one:
-    ``x not in (A, B)``. "..." stands for tests of the same subject that are no such question."""
+    ``x not in (A, B)``. "..." stands for other tests of the same subject."""
     if not guards:
         return ""
     innermost = _refused(_expression(guards[0]))
@@ -170,7 +170,7 @@ def _variables(function: FunctionNode) -> dict[str, str]:
 
 
 def _is_empty(value: ast.expr | None) -> bool:
-    """Whether it only begins: what is put in afterwards is not said."""
+    """Whether a value is an empty start: later additions are unknown."""
     if isinstance(value, ast.List | ast.Tuple | ast.Set):
         return not value.elts
     if isinstance(value, ast.Dict):

@@ -59,7 +59,8 @@ class Gathered:
         self._places: dict[_Key, list[tuple[str, Template]]] = {}
 
     def add(self, package: str, templates: Iterable[Template]) -> None:
-        """Add those of a package. Such as are not distinct are known by their place alone."""
+        """Add the templates of a package. Templates that are not distinct are recognised by their
+        place alone."""
         for template in templates:
             distinct = self._common.is_distinct(template)
             if distinct or (template.kind in RAISED and template.guard and template.function):

@@ -101,7 +101,7 @@ def _of_python(raw: bytes, file: str, with_rest: bool) -> Iterator[Template]:
 
 
 def _pieces(parts: tuple[str, ...]) -> Iterator[str]:
-    """The constant texts, without a word that a value is part of."""
+    """The constant texts, without words that contain a value."""
     for at in range(0, len(parts), 2):
         text = parts[at]
         if at > 0:

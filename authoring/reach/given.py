@@ -59,7 +59,7 @@ class Given:
 
 
 def _can_say(kind: Kind, test: Test, names: frozenset[str]) -> bool:
-    """Whether one of the fixed values that pass a test stands among ``names``."""
+    """Whether one of the fixed values that pass a test is among ``names``."""
     if not kind.attributes[test.attribute].values or test.op not in ("eq", "in"):
         return True
     wanted = test.operand if test.op == "in" else (test.operand,)

@@ -26,7 +26,7 @@ _NONE: Way = frozenset()
 
 
 class Lack(NamedTuple):
-    """A condition that nothing can settle, and its place in the entry."""
+    """A condition that no probe, answer or rule can settle, and its place in the entry."""
 
     kind: str
     text: str
@@ -35,7 +35,7 @@ class Lack(NamedTuple):
 
 class Reached(NamedTuple):
     """One rule as written (a branch, a band, a cause are rules of their own): the ways in which it
-    can fire, and what keeps it from firing if there is none."""
+    can fire, and the conditions that prevent it from firing if there is none."""
 
     id: str
     entry: str
@@ -159,7 +159,7 @@ def _both(one: Way, other: Way) -> Way:
 
 
 class Makers:
-    """The rules that derive what a pattern asks for, by id."""
+    """The rules that derive the facts that a pattern needs, by id."""
 
     def __init__(self, built: Built) -> None:
         self._made: dict[tuple[str, str, Any], list[tuple[Mapping[str, Any], str]]] = {}

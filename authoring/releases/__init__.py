@@ -1,9 +1,9 @@
-"""Releases: what changed between two of a package that matters to our knowledge.
+"""Releases: the changes between two releases of a package that matter to our knowledge.
 
 :mod:`.download` gets a release, :mod:`.definitions`, :mod:`.tables` and :mod:`.logic` read what it
-defines, :mod:`.api`, :mod:`.values`,
-:mod:`.messages` and :mod:`.packaging` compare, :mod:`.touches`, :mod:`.limits` and :mod:`.sources`
-say which entries are touched, :mod:`.proposal` writes what to review. Nothing is imported or run.
+defines, :mod:`.api`, :mod:`.values`, :mod:`.messages` and :mod:`.packaging` compare,
+:mod:`.touches`, :mod:`.limits` and :mod:`.sources` say which entries are touched, :mod:`.proposal`
+writes what to review. Nothing is imported or run.
 """
 
 from ...reading.packages.release import Release

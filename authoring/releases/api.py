@@ -1,4 +1,4 @@
-"""Functions, classes and parameters: removed, renamed, moved, added, called otherwise."""
+"""Functions, classes and parameters: removed, renamed, moved, added, or with another signature."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def _change(kind: str, one: Definition, old: str = "", new: str = "") -> Change:
 
 
 def names_of(one: Definition) -> tuple[tuple[str, ...], ...]:
-    """How knowledge may name a definition: by its own name, if that is special; a method with the
-    name of its class, too."""
+    """The words by which knowledge may name a definition: by its own name, if that is special; a
+    method with the name of its class, too."""
     owner = one.inside.rpartition(".")[2]
     if owner[:1].isupper() and is_special(owner):
         ordinary = one.short.startswith("__") or not is_special(one.short)
@@ -182,7 +182,7 @@ def _renamed(old: Iterable[Parameter], new: Iterable[Parameter]) -> Iterator[tup
 
 
 def _reordered(old: Iterable[Parameter], new: Iterable[Parameter]) -> tuple[str, str] | None:
-    """The order of the parameters that can be given by place, if it is another one."""
+    """The order of the parameters that can be given by place, if it changed."""
     places = [[p.name for p in some if p.kind in ("positional", "any")] for some in (old, new)]
     both = set(places[0]) & set(places[1])
     was, now = ([name for name in some if name in both] for some in places)

@@ -36,12 +36,13 @@ KINDS = {
 
 
 class Change(NamedTuple):
-    """``name`` says what changed; ``old`` and ``new`` how it was and is; ``where`` its place (in
-    the new release, if it is still there).
+    """``name`` is the changed thing; ``old`` and ``new`` its former and present form; ``where`` its
+    place (in the new release, if it is still there).
 
     ``words`` are the names that knowledge may know it by, in groups all of which must be there;
     ``before`` and ``after`` the sites of a message, or those in code that changed; ``new_names``
-    what came into a table, ``beside`` what was in it, ``unknown`` what nothing of ours has."""
+    what came into a table, ``beside`` what was in it, ``unknown`` what nothing of ours has.
+    """
 
     kind: str
     name: str
@@ -79,8 +80,8 @@ _ORDER = {kind: at for at, kind in enumerate(KINDS)}
 
 
 def in_order(change: Change, deciding: Collection[str] = ()) -> tuple[object, ...]:
-    """The key to sort changes by: what concerns knowledge first (``deciding`` entries, which
-    distinguish the two releases, before others), then what users meet."""
+    """The key to sort changes by: changes that concern knowledge first (``deciding`` entries, which
+    distinguish the two releases, before others), then changes that users meet."""
     decides = any(touch.entry in deciding for touch in change.touches)
     aside = bool(ASIDE_PARTS & set(change.where.split("/")))
     likely = -max(map(likelihood, change.after), default=0) if change.kind == "message-added" else 0

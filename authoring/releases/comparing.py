@@ -1,4 +1,4 @@
-"""Two and more releases of a package, compared, with what that means for our knowledge."""
+"""Two and more releases of a package, compared, with the effects on our knowledge."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Lost(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether the entry needs no look."""
+        """Whether the entry needs no review."""
         return not self.new.drifts
 
 
@@ -110,7 +110,7 @@ def _silent(
 
 
 def _anchors(built: Built, old: Release, new: Release, changes: Sequence[Change]) -> Iterator[Lost]:
-    """The anchors that stand otherwise in the new release."""
+    """The anchors whose state differs in the new release."""
     for anchored in anchors_of(built.source):
         if normal_name(anchored.anchor.package) == old.package:
             was, now = (look_for(anchored, {anchored.anchor.package: each}) for each in (old, new))

@@ -36,7 +36,7 @@ class Mention(NamedTuple):
 
 
 class Names:
-    """All words of the entries in force, and who has them."""
+    """All words of the entries in force, and the entries that have them."""
 
     def __init__(self, source: KnowledgeSource, house: Path = HOUSE) -> None:
         self._items = [item for item in source.items if item.entry.status != "deprecated"]
@@ -45,7 +45,7 @@ class Names:
 
     @cached_property
     def texts(self) -> list[tuple[Mention, str]]:
-        """Each entry and file with all that it says."""
+        """Each entry and file with its whole text."""
         found = [(Mention(item.id, str(item.where())), "\n".join(_texts(_plain(item))))
                  for item in self._items]  # fmt: skip
         for pattern in _DATA:
@@ -72,7 +72,7 @@ class Names:
         return self._places.get(entry, "")
 
     def has(self, word: str) -> bool:
-        """Whether anything names it."""
+        """Whether any entry or file has the word."""
         return word in self._by_word
 
     def naming(self, group: Sequence[str], package: str, *, closely: bool = False) -> list[Mention]:

@@ -40,7 +40,7 @@ def _tokens(node: ast.AST) -> Iterator[str]:
 
 
 def _plain(value: object) -> str:
-    """A constant; one of several words is a message, whose wording does not count."""
+    """A constant; a text of several words is a message, whose wording does not count."""
     return "..." if isinstance(value, str) and any(map(str.isspace, value)) else repr(value)
 
 

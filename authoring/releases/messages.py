@@ -1,4 +1,4 @@
-"""Messages that came, went, changed, moved, or are raised by another class."""
+"""Messages that were added, removed, changed, moved, or are raised with another class."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 class Message(NamedTuple):
-    """An exception class (or what else is said, and how loud), a template, and its sites."""
+    """An exception class (or the kind and level of another message), a template, and its sites."""
 
     said: str
     template: str
@@ -38,7 +38,7 @@ class Message(NamedTuple):
 
     @property
     def homes(self) -> frozenset[tuple[str, str]]:
-        """The functions that say it."""
+        """The functions that write the message."""
         return frozenset((site.module, site.function) for site in self.sites)
 
 

@@ -12,8 +12,8 @@ from .changes import Change
 
 
 def requirement_changes(old: Release, new: Release) -> Iterator[Change]:
-    """Requirements that came, went, or allow other versions; the same under several markers (an
-    extra, and the extra of all) is one change."""
+    """Requirements that were added, removed, or allow other versions; the same under several
+    markers (an extra, and the extra of all) is one change."""
     found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for key in sorted({*old.requires, *new.requires}):
         was, now = old.requires.get(key, ""), new.requires.get(key, "")
@@ -54,6 +54,6 @@ def _by_content(release: Release, names: list[str]) -> Mapping[str, str]:
 
 
 def _digest(release: Release, name: str) -> str:
-    """A digest of a source that says something; "" for other files."""
+    """A digest of a source of at least 200 bytes; "" for other files."""
     raw = release.read(module_of(name)) if name in release.python else b""
     return hashlib.blake2b(raw, digest_size=16).hexdigest() if len(raw) >= 200 else ""

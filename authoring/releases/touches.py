@@ -43,13 +43,13 @@ class Rows:
 
 
 class Toucher:
-    """Finds what a change from one release to another touches."""
+    """Finds the entries that a change from one release to another touches."""
 
     def __init__(self, names: Names, rows: Rows, old: Release, new: Release) -> None:
         self._names, self._rows, self._old, self._new = names, rows, old, new
 
     def touched(self, change: Change) -> Change:
-        """The change with what it touches."""
+        """The change with the entries that it touches."""
         found = {touch.entry: touch for touch in reversed(list(self._found(change)))}
         touches = sorted(
             each if each.where else each._replace(where=self._names.place(each.entry))
@@ -88,7 +88,7 @@ class Toucher:
             yield Touch(row, "", how)
 
     def _by_table(self, change: Change) -> Iterator[Touch]:
-        """New entries of a table that the knowledge knows others of."""
+        """New entries of a table if the knowledge names others of that table."""
         if not self.unknown(change):
             return
         beside = set(filter(is_name, change.beside))
@@ -96,7 +96,7 @@ class Toucher:
             yield Touch(*mention, f"names {count} others of this table")
 
     def unknown(self, change: Change) -> Sequence[str]:
-        """The new names of a change that nothing of our knowledge has."""
+        """The new names of a change that our knowledge does not mention."""
         return [name for name in change.new_names if not self._names.has(name)]
 
 
