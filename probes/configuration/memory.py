@@ -56,7 +56,7 @@ def sharded_heads(tp: int, heads: int, kv_heads: int) -> tuple[int, int]:
 
 
 def estimate(found: Configuration, settings: Mapping[str, Any]) -> Estimate | None:
-    """The estimate, or None if a size that it needs is not known."""
+    """The estimate, or None if a size that it needs is unknown."""
     sizes = found.sizes
     needed = ("heads", "kv_heads", "head_dim", "hidden", "vocabulary", "layers")
     width = sizes.get("moe_intermediate") or sizes.get("intermediate")

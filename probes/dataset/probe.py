@@ -26,7 +26,7 @@ MAX_ROWS = 500_000
 # With fewer questions their openings are not evidence.
 MIN_QUESTIONS = 20
 MAX_FORMS = 100_000
-# Everything that is looked for, in the words of the vocabulary; reported also if it is absent.
+# Everything that is searched for, in the words of the vocabulary; reported also if it is absent.
 CHECKED = (
     "not-json", "not-an-object", "messages-missing", "bad-message", "mixed-content-types",
     "no-assistant-turn", "last-turn-not-assistant", "unknown-role", "empty-content",

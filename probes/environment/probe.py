@@ -80,7 +80,7 @@ def gather_environment(
 
     It is that of this interpreter, of the interpreter ``python`` (executable or folder of a virtual
     environment), or the one that the file ``freeze`` describes. A package of
-    :data:`EXPECTED_PACKAGES` that was looked for and is not there is stated with ``importable``
+    :data:`EXPECTED_PACKAGES` that was searched for and is not there is stated with ``importable``
     false; a file shows that only if it lists everything installed. ``environ`` holds the variables;
     by default those of this process, and none for a file, which may come from another machine.
 

@@ -13,7 +13,7 @@ _CATEGORIES = {"nki_import": "nki_kernel"}
 def add_divergences(folder: Folder, tests: FoundTests) -> None:
     """Add ``class_divergence`` facts, and whether every one of them is tested on both paths."""
     found = folder.json(NAME)
-    # Without the tests it is not known which classes are covered; all would count as uncovered.
+    # Without the tests it is unknown which classes are covered; all would count as uncovered.
     if found is None or folder.is_closed("tests"):
         return
     if not isinstance(found.get("divergences"), list):

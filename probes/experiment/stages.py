@@ -109,7 +109,7 @@ def patch_state(folder: Folder, stage2: State) -> State | None:
 
 
 def end_states(folder: Folder, verdict: end_to_end.Verdict) -> list[State]:
-    """Stages 5 and 6; they share one run and mostly one file."""
+    """Stages 5 and 6; they share one run and usually one file."""
     states = []
     for stage, passed, own in ((5, verdict.stage5, end_to_end.STAGE5),
                                (6, verdict.stage6, end_to_end.STAGE6)):  # fmt: skip

@@ -238,8 +238,8 @@ def _open(path: Path) -> IO[bytes]:
 
 
 class _Snapshot(FileIO):
-    """A file as long as it is when it is opened: a log that is written to meanwhile has an end.
-    Holes, which log rotation leaves, are passed over."""
+    """A file with the length that it has when it is opened, so that a growing log has an end.
+    Holes, which log rotation leaves, are skipped."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)

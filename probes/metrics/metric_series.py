@@ -14,7 +14,7 @@ MAX_POINTS = 200
 # A role may have several metrics, such as two estimates of the KL.
 MAX_OF_ROLE = 2
 _ROLES = ("train-loss", "eval-loss", "reward", "kl")
-# A change is one if the neighbours of its place differ by this part of what both sides do; a
+# A change counts if the neighbours of its place differ by this part of what both sides do; a
 # slow drift has a change in its middle, too.
 _AT_ONCE = 0.6
 _NEAR = 8

@@ -18,7 +18,7 @@ def slowdown_of(
     normal: Sequence[float | None], timing: Timing,
 ) -> dict[str, float]:  # fmt: skip
     """``changed_at``, ``before_s``, ``after_s`` and ``slowdown`` of an operation that becomes
-    slower; empty for others, and if the work of a call is not known.
+    slower; empty for others, and if the work of a call is unknown.
 
     Each call counts against what it may take, so that longer texts are not a slowdown. A loop that
     works ahead waits in every few rows, so that whole periods are compared.

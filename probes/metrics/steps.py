@@ -47,7 +47,7 @@ _SINCE_05 = "train_mean_bpb"
 
 @dataclass(slots=True)
 class Step:
-    """The times of one step in seconds; ``total`` without ``aside``, None if it is not known."""
+    """The times of one step in seconds; ``total`` without ``aside``, None if unknown."""
 
     row: MetricRow
     total: float

@@ -17,7 +17,7 @@ _FALSE = frozenset({"", "0", "false", "no", "off"})
 
 
 class Finding(NamedTuple):
-    """A pattern at a place; ``node`` is None if the pattern was looked for and is not there."""
+    """A pattern at a place; ``node`` is None if the pattern was searched for and is not there."""
 
     pattern: str
     node: ast.AST | None

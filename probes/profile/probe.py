@@ -34,7 +34,7 @@ def gather_profile(
     - task dumps of asyncio: ``sdk_task``, ``loop_dump``, ``error_message`` of failed tasks
 
     Problems: MM440 a file cannot be read, MM441 a line cannot be used, MM442 a part was left out,
-    MM407 interrupted, MM446 the form is not known, MM447 a profile and MM448 a trace is not usable.
+    MM407 interrupted, MM446 the form is unknown, MM447 a profile and MM448 a trace is not usable.
     Never raises over an input.
     """
     files = [Path(each) for each in ([paths] if isinstance(paths, (str, Path)) else paths)]

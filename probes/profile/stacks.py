@@ -43,7 +43,7 @@ _IDLE = re.compile(r"(.*/)?(concurrent/futures/thread|queue)\.py\Z")
 
 
 class StackFrame(NamedTuple):
-    """A frame of a stack; ``line`` is 0 if it is not known."""
+    """A frame of a stack; ``line`` is 0 if unknown."""
 
     function: str
     file: str

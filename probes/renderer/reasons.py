@@ -143,7 +143,7 @@ def _by_removal(trial: _Trial) -> str:
 
 def system_added(sides: Sides, conversation: Conversation, ours: Tokens, theirs: Tokens) -> str:
     """The side whose text names a system role before the first message of a conversation that has
-    none; empty if that is not known."""
+    none; empty if unknown."""
     if conversation.has_system or conversation.tools or not conversation.messages:
         return ""
     text = thinking_of(conversation.messages[0])[1].strip()

@@ -117,7 +117,7 @@ def checked_part(lost: Sequence[Any], output: Any, rows: Any) -> float:
 
 
 def _later(one: Checked, every: Sequence[Checked], limit: float) -> frozenset[Place] | None:
-    """The terms that still reach the output of the layer; None if that is not known."""
+    """The terms that still reach the output of the layer; None if unknown."""
     layer = one.joint.name.removesuffix(" (input)").rpartition(".")[0]
     whole = next((each for each in every if each.joint.name == layer), None)
     if whole is None:

@@ -30,7 +30,7 @@ _AS_TINKER = re.compile(r"(?:install|patch|replace|mock|fake)\w{0,20}_tinker(?:_
 
 
 class Finding(NamedTuple):
-    """A pattern at a place; ``node`` is None if the pattern was looked for and is not there.
+    """A pattern at a place; ``node`` is None if the pattern was searched for and is not there.
     ``decided_by`` is an expression whose value makes the pattern, ``assumed`` a further assumption,
     ``other`` the second place that is involved, ``given`` the code at the place and ``against`` the
     value that it contradicts. Among findings with the same ``number``, only the first place counts.
@@ -65,8 +65,8 @@ _EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "warns"})
 class Script(Nodes):
     """A program that was read and followed: a script with its imports from the project.
 
-    ``whole`` says that it was parsed and followed to its end; ``complete`` that, besides, it takes
-    no code from modules that were not read. ``words`` are all names, keywords and words of texts
+    ``whole`` is true if it was parsed and followed to its end; ``complete`` if it also uses no
+    code from modules that were not read. ``words`` are all names, keywords and words of texts
     in it, without docstrings.
     """
 

@@ -1,7 +1,7 @@
 """The order of submitting and waiting: does the loop wait before it submits the next call?
 
 ``forward_backward(...)`` and ``optim_step(...)`` return futures at once. The question is whether
-the result of forward_backward is waited for (``.result()``, ``await`` of the future,
+the result of forward_backward is awaited (``.result()``, ``await`` of the future,
 ``result_async``, ``gather``) before the optim_step that belongs to it is submitted.
 """
 

@@ -59,7 +59,7 @@ def _checkpoint(
     value = script.machine.value(given)
     saver, _, field = value.op.partition(".")
     if value.kind == "result-field" and field == "path" and saver in _SAVES:
-        # The run is not known before the program runs; only the part with the type is.
+        # Before the program runs, only the part of the path with the type is known.
         path = f"tinker://<run>/{_SAVES[saver]}/<name>"
         return Checkpoint(path, type_of(path), used_for, saver, call)
     return None

@@ -48,8 +48,8 @@ _ELSEWHERE = ("git", "url", "path", "file", "workspace")
 
 class Required(NamedTuple):
     """A package with its exact ``version``, or with the bounds that are stated (each may be
-    empty); ``place`` is a file with a line if it has one. ``origin`` says from where it is taken
-    if not from an index: what it holds is not known by a version then."""
+    empty); ``place`` is a file with a line if it has one. ``origin`` is its source if it is not
+    from an index; then the version does not determine its content."""
 
     name: str
     place: str

@@ -1,7 +1,7 @@
 """TensorBoard event files: records of length, checksum, message, checksum.
 
 Of a message its step and its scalars are read, in both forms that writers use (a plain value, or a
-tensor of one element). Of a file with very many records whole stretches are passed over, evenly.
+tensor of one element). Of a file with very many records whole stretches are skipped, evenly.
 """
 
 from __future__ import annotations

@@ -331,7 +331,7 @@ def _back(frame: FrameType | None) -> Iterator[FrameType]:
 def _stack(frames: Iterable[FrameType]) -> list[list[Any]]:
     """[function, file, line] of the innermost frames; below them only those outside of libraries,
     so that deep ones do not hide who called them or that a library is imported. Frames of this
-    recorder are none of the job's."""
+    recorder are left out."""
     found: list[list[Any]] = []
     imports = False
     for frame in frames:

@@ -229,7 +229,7 @@ def _plain_name(name: str) -> str:
 
 
 def activation_of(component: Component, term: Term) -> str | None:
-    """The activation that a term is; empty for none, None if its name is not known."""
+    """The activation that a term is; empty for none, None if its name is unknown."""
     if term.op == "activated":
         key = term.args[1].args[0]
         known = concrete(key, component.reader.settings)

@@ -1,7 +1,7 @@
 """Reads Python symbolically: the results of functions of a modeling file, as terms.
 
-Nothing of the file runs: this walks its syntax tree. Tests that are not known take both ways, loops
-whose length is not known are read once, calls into the file are followed, all of it up to a limit
+Nothing of the file runs: this walks its syntax tree. Tests that are unknown take both ways, loops
+whose length is unknown are read once, calls into the file are followed, all of it up to a limit
 of steps.
 """
 

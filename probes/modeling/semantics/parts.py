@@ -59,7 +59,7 @@ def head_norms(pair: Pair) -> Iterator[Finding]:
 
 
 def _norm_sides(component: Component) -> dict[str, Term]:
-    """q, k or v -> the norm that is applied to it; empty for one whose side is not known."""
+    """q, k or v -> the norm that is applied to it; empty for one whose side is unknown."""
     names = {id(each): name for name, value in component.instance.attrs.items()
              for each in alternatives(value)}  # fmt: skip
     found: dict[str, Term] = {}

@@ -66,7 +66,7 @@ class Statements:
         self._doubted[id(value)] = value
 
     def is_doubted(self, value: Value) -> bool:
-        """Whether a container was written under a test or a key that is not known."""
+        """Whether a container was written under a test or a key that is unknown."""
         return id(value) in self._doubted
 
     def evaluate(self, node: ast.expr | None, frame: Frame) -> Value:
@@ -82,7 +82,7 @@ class Statements:
         raise NotImplementedError
 
     def truth(self, value: Value) -> bool | None:
-        """Whether a value counts as true; None if that is not known."""
+        """Whether a value counts as true; None if unknown."""
         if isinstance(value, (list, tuple, dict)):
             return None if self.is_doubted(value) else bool(value)
         if isinstance(value, (Instance, Function, Foreign, Config, Bound)):

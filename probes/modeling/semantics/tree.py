@@ -179,7 +179,7 @@ def _add(model: Model, key: str, kind: str, module: Instance, sure: bool = True)
 
 def linear_kind(module: Instance) -> str:
     """linear, conv1d, norm or embedding of the libraries; empty for a class of the file, open
-    for one that is not known."""
+    for one that is unknown."""
     names = {module.cls}
     if module.definition is not None:
         names = {last_name(base) for base in module.definition.bases}
@@ -197,7 +197,7 @@ def linear_kind(module: Instance) -> str:
 
 
 def bias_of(module: Instance, reader: Evaluator) -> bool | None:
-    """Whether a linear layer has a bias; None if that is not known."""
+    """Whether a linear layer has a bias; None if unknown."""
     given = module.keywords.get("bias", module.args[2] if len(module.args) > 2 else True)
     known = concrete(given, reader.settings)
     return known if isinstance(known, bool) else None

@@ -122,7 +122,7 @@ class Settings:
 
 
 def concrete(value: Value, settings: Settings) -> Any:
-    """The Python value that a value has under these settings; UNRESOLVED if it is not known."""
+    """The Python value that a value has under these settings; UNRESOLVED if unknown."""
     if isinstance(value, _SCALARS):
         return value
     if not isinstance(value, Term):

@@ -1,6 +1,6 @@
 """A small closed family of relations between a correct value and the value of a port.
 
-Each takes a :class:`Value` and gives other values in its place, with words for them.
+Each relation turns a :class:`Value` into possible replacements, with words for them.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Misfit(NamedTuple):
 
 @cache
 def parameters(said: str) -> tuple[Parameter, ...] | None:
-    """The parameters of a signature; None if it is not known."""
+    """The parameters of a signature; None if unknown."""
     found: list[Parameter] = []
     kind = "any"
     for word in said.split(" "):

@@ -256,7 +256,7 @@ def element(types: Types) -> Types:
 
 
 def _all(parts: object) -> Types:
-    """The union of types, empty if one of them is not known."""
+    """The union of types, empty if one of them is unknown."""
     found: set[Known] = set()
     for part in parts:  # type: ignore[attr-defined]
         if not part:

@@ -170,7 +170,7 @@ def _asyncio(
         return await_value(machine, node, args[0], "await")
     if name in ("gather", "wait") and args:
         parts = args[0].parts if len(args) == 1 and args[0].kind in ("list", "tuple") else args
-        # All are on their way before the first is waited for.
+        # All are on their way before the first is awaited.
         done = [concurrent(machine, node, _submit_first(machine, p, node)) for p in parts]
         return Value("coroutine-done", parts=(Value("list", parts=tuple(done)),))
     if name == "as_completed" and args:

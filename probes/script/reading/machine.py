@@ -20,8 +20,8 @@ MAX_EVENTS = 20_000
 MAX_CALLS = 8
 MIN_READINGS = 2
 MAX_IDLE = 300
-"""Steps of a function that does nothing with the SDK, from which on it is read no more: at least
-MIN_READINGS times."""
+"""Steps of a function that does nothing with the SDK, after which it is no longer read; it is
+read at least MIN_READINGS times."""
 
 
 _PLAIN = frozenset({

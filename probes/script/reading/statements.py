@@ -60,9 +60,10 @@ def block(machine: Machine, statements: Sequence[ast.stmt]) -> bool:
 
 
 def _branch(machine: Machine, node: ast.If, rest: Sequence[ast.stmt]) -> tuple[bool, bool]:
-    """Both arms of an ``if``; if one of them leaves, what follows belongs to the other.
+    """Follow both arms of an ``if``; if one of them leaves, the following code belongs to the
+    other.
 
-    The first value says that the surrounding code ends, the second that ``rest`` was followed.
+    The first value is true if the surrounding code ends, the second if ``rest`` was followed.
     """
     if _is_main_guard(node.test) and machine.module is not machine.entry:
         return block(machine, node.orelse), False

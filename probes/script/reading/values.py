@@ -53,7 +53,7 @@ class Event(NamedTuple):
 
     ``what`` is submit or wait; ``style`` is plain, async-call, result, await or gather; ``path``
     names the arms of the branches that lead here; ``sure`` is false in error handlers and
-    under tests of a queue's length, if the order is not known. ``loops`` are the statements
+    under tests of a queue's length, if the order is unknown. ``loops`` are the statements
     that repeat it, outermost first, also through calls; ``each`` are those and comprehensions.
     ``assumed`` is that of the receiver.
     """
