@@ -88,8 +88,8 @@ def foreign(surface: Surface, rows: Mapping[str, Spoken], answers: Answers) -> I
 
 
 def alike(one: Entry, other: Entry) -> bool:
-    """Whether two messages mean the same: most words are common to them, one says all that the
-    other does, or the same test of the same function leads to both."""
+    """Whether two messages mean the same: most words are common to them, one contains all words of
+    the other, or the same test of the same function leads to both."""
     left, right = _words(one), _words(other)
     common = len(left & right)
     if common >= ALIKE * len(left | right) or MIN_WORDS <= common == min(len(left), len(right)):

@@ -51,7 +51,7 @@ class Entry(NamedTuple):
 
     @property
     def likelihood(self) -> int:
-        """That of its likeliest site."""
+        """The likelihood of the likeliest site."""
         return max(likelihood(site) for site in self.sites)
 
     @property
@@ -61,7 +61,7 @@ class Entry(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """How many messages there are, and how many are answered in which way."""
+    """The number of messages, and of those answered in each way."""
 
     sites: int
     messages: int

@@ -1,4 +1,4 @@
-"""How likely a user meets a message, in points: a rough order of what to write rows for first."""
+"""The likelihood that a user meets a message, in points: a rough order for writing rows."""
 
 from __future__ import annotations
 

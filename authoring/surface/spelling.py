@@ -41,8 +41,8 @@ class Spellings:
         self._lines: list[str] = []
 
     def of(self, site: Site, name: str) -> Spelling:
-        """How the statement of a site writes a placeholder; the plain way if the statement does not
-        show it."""
+        """The way in which the statement of a site writes a placeholder; the plain way if the
+        statement does not show it."""
         if not name:
             return Spelling()
         written = re.compile(r"\{\s*" + re.escape(name) + r"\s*(![rsa])?(?::([^{}]{0,40}))?\}")

@@ -25,7 +25,7 @@ Decode = Callable[[str], Sequence[Fact]]
 @dataclass(frozen=True, slots=True)
 class Result:
     """The outcome of one case; ``failures`` is empty if it passed. Further lines of a failure are
-    the conditions that it hangs on, with what was seen."""
+    the conditions that it depends on, with the observed facts."""
 
     name: str
     entry: str
@@ -84,7 +84,7 @@ class CaseRunner:
                 self._cases_of.setdefault(case.entry or "", []).append(case)
 
     def count(self, only: Wanted = lambda path, part: True) -> int:
-        """How much there is to run, at most: not every entry has boundary cases."""
+        """The greatest number of cases to run: not every entry has boundary cases."""
         tests = self._source.tests
         cases = sum(only(document.path, case) for document, file in tests for case in file.cases)
         texts = sum(only(each.item.document.path, each) for each in samples(self._source))
@@ -104,7 +104,7 @@ class CaseRunner:
                 yield found
 
     def case(self, case: Case, where: Location) -> Result:
-        """One case."""
+        """Run one case."""
         try:
             facts = case_facts(case, self._doctor.base.vocabulary)
         except ModelMedicError as error:
@@ -114,7 +114,7 @@ class CaseRunner:
         return Result(case.name, case.entry or "", case.kind, where, tuple(failures))
 
     def sample(self, sample: Sample) -> Result:
-        """One sample or near miss."""
+        """Run one sample or near miss."""
         failures = self._judge.sample(sample.item.id, self._decode(sample.text), sample.wanted)
         name, entry = sample.text[:80], sample.item.id
         return Result(name, entry, sample.part, sample.where, tuple(failures))

@@ -43,7 +43,7 @@ class Judge:
         yield from self.outcome(case, consultation)
 
     def outcome(self, case: Case, consultation: Consultation) -> Iterator[str]:
-        """The problems with the outcome of a case on facts that have been consulted about."""
+        """The problems with the outcome of a case whose facts were consulted about already."""
         if case.entry is not None:
             yield from self._entry(case, case.entry, consultation)
         yield from self._expectations(case.expect, consultation)

@@ -70,8 +70,8 @@ class ConditionReader:
         return self._count(node) if isinstance(node, c.Count) else self._series(node)
 
     def pattern(self, fact: str, where: Where, proven: bool = False) -> Meaning:
-        """True if a fact passes, unknown if one may pass, false if one about the same key fails.
-        What is to be ``proven`` fails with facts that assume something."""
+        """True if a fact passes, unknown if one may pass, false if one about the same key fails. A
+        condition to be ``proven`` fails with facts that rest on an assumption."""
         kind = self._kinds[fact]
         found = self._passing(fact, where, proven=proven)
         fixed = {n: t for n, t in where.items() if n in kind.key and _fixes(t)}
@@ -205,12 +205,12 @@ def any_of(truths: Iterable[Truth]) -> Truth:
 
 
 def both(parts: Sequence[Meaning]) -> Meaning:
-    """All parts hold."""
+    """The meaning of a condition with several parts that must all hold."""
     return lambda facts, binding: all_of(part(facts, binding) for part in parts)
 
 
 def either(parts: Sequence[Meaning]) -> Meaning:
-    """One of the parts holds."""
+    """The meaning of a condition with several parts, one of which must hold."""
     return lambda facts, binding: any_of(part(facts, binding) for part in parts)
 
 

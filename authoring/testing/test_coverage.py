@@ -1,4 +1,4 @@
-"""How much of each entry the tests exercise: leaves, branches, bands, error rows and causes.
+"""The share of each entry that the tests exercise: leaves, branches, bands, error rows and causes.
 
 A part counts as exercised if a rule that it belongs to fires in some case or sample. An entry that
 no case names (a row: that has no sample) has no tests: all of its parts count as not exercised.
@@ -33,7 +33,7 @@ class Part(NamedTuple):
 
 
 def exercised(built: Built, doctor: Diagnoser, decode: Decode) -> list[Part]:
-    """Every part of every entry in force that says something of facts."""
+    """Every part of every entry in force that depends on facts."""
     fired = _fired(built, doctor, decode)
     tested = {case.entry for _, file in built.source.tests for case in file.cases}
     tested |= {sample.item.id for sample in samples(built.source)}

@@ -68,7 +68,7 @@ class Pool:
                 self._constants.setdefault((literal.kind, name), [])
 
     def attributes(self, kind: str) -> list[str]:
-        """The attributes of a kind that some condition looks at."""
+        """The attributes of a kind that some condition tests."""
         return [name for k, name in self._constants if k == kind]
 
     def values(self, kind: str, name: str, known: Value | None = None) -> list[Value]:
