@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...engine.compiler.row_match import template_pattern
-from ...engine.compiler.source.error_rows import ErrorMatch
+from ...engine.compiler.source.error_rows import ErrorMatch, template_pattern
 from ...engine.compiler.source.knowledge_source import Item
 from ...facts import Problem
 from ...facts.problems import did_you_mean

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...engine.compiler.row_match import template_pattern
 from ...engine.compiler.source import entries as e
+from ...engine.compiler.source.error_rows import template_pattern
 from ...engine.inference.operators import compile_re2
 from ...facts import Problem
 from .lint_context import Subject

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ...facts.owners import Owner, of_family, relaying
 from .source import entries as e
-from .source.error_rows import Emitter, ErrorMatch
+from .source.error_rows import Emitter, ErrorMatch, template_pattern
 from .source.knowledge_source import Item
 
 Owners = Mapping[str, Owner]
@@ -118,13 +117,6 @@ def exclusions(items: Iterable[Item], owners: Owners) -> dict[str, list[MatchTes
             for general in item.entry.match.refines:
                 found.setdefault(general, []).extend(match_tests(item, owners))
     return found
-
-
-def template_pattern(template: str) -> str:
-    """The RE2 pattern of a template: ``{name}`` stands for any text, spaces for any white space."""
-    parts = re.split(r"\{[A-Za-z_0-9]*\}", template)
-    escaped = (r"\s+".join(re.escape(word) for word in re.split(r"\s+", part)) for part in parts)
-    return "(?s)" + ".*?".join(escaped)
 
 
 def _and(*parts: Any) -> Tests:

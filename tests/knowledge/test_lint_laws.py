@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from modelmedic.authoring.lint.cycles import cycle
 from modelmedic.authoring.lint.satisfiable import contradiction
-from modelmedic.engine.compiler.row_match import template_pattern
+from modelmedic.engine.compiler.source.error_rows import template_pattern
 from modelmedic.engine.inference.operators import compile_re2
 from modelmedic.engine.inference.patterns import compile_tests
 from modelmedic.engine.inference.program import Test as PatternTest

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from ....facts.strict_models import Strict
 from .conditions import Id, VersionEvent
+
+
+def template_pattern(template: str) -> str:
+    """The RE2 pattern of a template: ``{name}`` stands for any text, spaces for any white space."""
+    parts = re.split(r"\{[A-Za-z_0-9]*\}", template)
+    escaped = (r"\s+".join(re.escape(word) for word in re.split(r"\s+", part)) for part in parts)
+    return "(?s)" + ".*?".join(escaped)
 
 
 class ErrorMatch(Strict):

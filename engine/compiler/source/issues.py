@@ -18,7 +18,7 @@ from ...inference.versions import version_key
 from . import conditions as c
 from . import entries as e
 from .cases import Case, Expectation, TestsFile
-from .error_rows import Emitter, ErrorMatch
+from .error_rows import Emitter, ErrorMatch, template_pattern
 
 SCHEMA = "modelmedic/issues/1"
 Confirmation = Literal["reproduced", "maintainers", "reported"]
@@ -258,8 +258,6 @@ def _installed(issue: Issue, *, affected: bool = False) -> c.Pattern:
 
 def _said(message: IssueMessage) -> c.Pattern:
     """The condition that such a message is there, from any owner."""
-    from ..row_match import template_pattern
-
     match = message.match
     where: dict[str, c.Test | c.Scalar] = {}
     if match.exception:
