@@ -10,7 +10,7 @@ from ...engine.compiler.source.knowledge_source import Item, KnowledgeSource
 from ...engine.inference.operators import compile_check
 from ...facts import Location
 from ...reading.packages.release import Release
-from ..lint.lint_context import all_parts
+from ..references import all_parts
 
 
 class Reach(NamedTuple):

@@ -3,11 +3,10 @@ place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from ...engine.compiler.build import Built
 from ...engine.compiler.source.follow_ups import ordered, without_follow_ups
-from ...engine.compiler.source.knowledge_source import KnowledgeSource
 from ...facts import Problem
 from ..port_hypotheses import hypothesis_problems
 from .askable import question_problems
@@ -18,7 +17,7 @@ from .firing import firing_problems, version_problems
 from .lexicon import lexicon_problems
 from .lint_context import Decode, Subject
 from .messages import message_problems
-from .relations import concluded_by, relation_problems
+from .relations import relation_problems
 from .row_owners import owner_problems
 from .row_words import row_word_problems
 from .single_entries import entry_problems
@@ -27,7 +26,7 @@ from .thresholds import threshold_problems
 from .trees import tree_problems
 from .unknown_answers import unknown_answer_problems
 
-__all__ = ["CHECKS", "concluding", "lint"]
+__all__ = ["CHECKS", "lint"]
 
 Run = Callable[[str, Callable[[], list[Problem]]], list[Problem]]
 """Is given each check with its name, and runs it or gives nothing."""
@@ -65,9 +64,3 @@ def lint(
     problems = ordered(without_follow_ups(problems, built.source.lost))
     unfinished = {p.where for p in problems if p.code == "MM289"}
     return [p for p in problems if p.code == "MM289" or p.where not in unfinished]
-
-
-def concluding(source: KnowledgeSource) -> Iterator[str]:
-    """The diagnosis ids that some entry concludes."""
-    for item in source.items:
-        yield from concluded_by(item)

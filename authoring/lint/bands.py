@@ -12,7 +12,8 @@ from ...engine.compiler.source import entries as e
 from ...engine.compiler.source.knowledge_source import Item
 from ...facts import Kind, Problem
 from ...facts.problems import did_you_mean
-from .lint_context import Subject, all_parts
+from ..references import all_parts
+from .lint_context import Subject
 
 _NO_NUMBER = frozenset({"nan", "inf", "infinite", "infinity", "non-finite", "undefined"})
 

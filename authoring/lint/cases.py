@@ -9,7 +9,8 @@ from ...engine.compiler.source.cases import AcceptedFault, Case, Expectation
 from ...facts import Problem
 from ...facts.problems import did_you_mean
 from ...facts.strict_yaml import Document
-from .lint_context import Path, Subject
+from ..references import Path
+from .lint_context import Subject
 from .near_misses import near_miss_problems
 
 _SHOWN = ("rule", "tree", "classification")

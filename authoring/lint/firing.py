@@ -16,7 +16,8 @@ from ...engine.compiler.source.knowledge_source import Item
 from ...engine.inference.operators import identity
 from ...engine.inference.program import Pattern, Rule, Test
 from ...facts import Kind, Problem
-from .lint_context import Subject, all_parts
+from ..references import all_parts
+from .lint_context import Subject
 from .satisfiable import contradiction
 
 _NEVER_HINT = "mend the tests, or remove this part"

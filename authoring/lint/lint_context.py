@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
 
 from ...engine.compiler.alternatives import SharedPatterns
 from ...engine.compiler.build import Built
-from ...engine.compiler.source import conditions as c
-from ...engine.compiler.source import entries as e
 from ...engine.compiler.source.knowledge_source import Item, KnowledgeSource
 from ...engine.inference.program import Rule
 from ...facts import Fact, Vocabulary
+from ..references import Path
 
-Path = tuple[str | int, ...]
 Decode = Callable[[str], Sequence[Fact]]
 
 
@@ -59,60 +56,3 @@ class Subject:
     def places(self, rule: Rule) -> tuple[Path, ...]:
         """The places of the literals of a rule in its entry."""
         return self.built.forms.places[rule.id]
-
-
-class Placed(NamedTuple):
-    """A part of a condition and its place in the entry."""
-
-    path: Path
-    node: Any
-
-
-def conditions(item: Item) -> Iterator[Placed]:
-    """The conditions of an entry, each as a whole."""
-    entry = item.entry
-    if isinstance(entry, e.Rule):
-        yield Placed(("when",), entry.when)
-    elif isinstance(entry, e.ErrorEntry):
-        for index, cause in enumerate(entry.causes):
-            if cause.when is not None:
-                yield Placed(("causes", index, "when"), cause.when)
-    elif isinstance(entry, e.Tree):
-        yield from _of_nodes(entry)
-    elif isinstance(entry, e.Classification):
-        yield Placed(("observe",), entry.observe)
-    elif isinstance(entry, e.Diagnosis):
-        for index, action in enumerate(entry.actions):
-            if action.verified_by is not None:
-                yield Placed(("actions", index, "verified_by"), action.verified_by)
-
-
-def _of_nodes(tree: e.Tree) -> Iterator[Placed]:
-    for name, node in tree.nodes.items():
-        if node.test is not None:
-            yield Placed(("nodes", name, "test"), node.test)
-        for answer, branch in node.branches.items():
-            if branch.when is not None:
-                yield Placed(("nodes", name, "branches", answer, "when"), branch.when)
-
-
-def parts(placed: Placed) -> Iterator[Placed]:
-    """A condition and everything inside it."""
-    yield placed
-    path, node = placed
-    if isinstance(node, c.All | c.Any_):
-        key, inner = ("all", node.all) if isinstance(node, c.All) else ("any", node.any)
-        for index, part in enumerate(inner):
-            yield from parts(Placed((*path, key, index), part))
-    elif isinstance(node, c.Not):
-        yield from parts(Placed((*path, "not"), node.not_))
-    elif isinstance(node, c.Absent):
-        yield from parts(Placed((*path, "absent"), node.absent))
-    elif isinstance(node, c.Count):
-        yield from parts(Placed((*path, "count"), node.count))
-
-
-def all_parts(item: Item) -> Iterator[Placed]:
-    """Every part of every condition of an entry."""
-    for condition in conditions(item):
-        yield from parts(condition)

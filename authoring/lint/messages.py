@@ -14,7 +14,8 @@ from ...engine.compiler.templates import placeholders, said_by, texts
 from ...engine.inference.program import Literal, Rule, is_twin
 from ...facts import Problem
 from ...facts.problems import did_you_mean, excerpt
-from .lint_context import Path, Subject, all_parts
+from ..references import Path, all_parts
+from .lint_context import Subject
 
 _BOUNDS = ("lt", "le", "gt", "ge")
 _NUMERAL = re.compile(r"(\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)(\s*%)?")

@@ -9,7 +9,8 @@ from ...engine.compiler.source import conditions as c
 from ...engine.compiler.source.error_rows import ErrorMatch
 from ...engine.compiler.source.knowledge_source import Item
 from ...facts import Problem
-from .lint_context import Subject, all_parts
+from ..references import all_parts
+from .lint_context import Subject
 
 _OPEN = re.compile(r"\{\w*(?:,\d*)?\}|\\[a-zA-Z]|(?<!\\)\[[^\]]*\]")
 """Placeholders of a template; counts and classes of a pattern."""

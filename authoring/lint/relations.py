@@ -13,6 +13,7 @@ from ...engine.compiler.source import entries as e
 from ...engine.compiler.source.knowledge_source import Item
 from ...engine.inference.program import Rule
 from ...facts import Problem
+from ..references import concluded_by
 from .cycles import cycle
 from .lint_context import Subject
 
@@ -185,20 +186,3 @@ def _retry_problems(subject: Subject) -> Iterator[Problem]:
                     item.where("match", "alongside", number),
                     "let them agree, refine one by the other, or register it under 'conflicts'",
                 )
-
-
-def concluded_by(item: Item) -> list[str]:
-    """The diagnosis ids that an entry concludes."""
-    entry = item.entry
-    if item.form == "rule":
-        return [x.diagnosis for x in entry.conclude if x.diagnosis]
-    if item.form == "error":
-        return [cause.diagnosis for cause in entry.causes]
-    if item.form == "tree":
-        return [
-            d for node in entry.nodes.values() for b in node.branches.values() for d in b.conclude
-        ]
-    if item.form == "classification":
-        bands = [*entry.bands, *([entry.undefined] if entry.undefined else [])]
-        return [x.diagnosis for band in bands for x in band.conclude if x.diagnosis]
-    return []

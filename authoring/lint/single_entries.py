@@ -14,8 +14,8 @@ from ...engine.compiler.source.knowledge_source import Item
 from ...facts import Location, Problem
 from ...facts.problems import did_you_mean, excerpt
 from ...facts.strict_yaml import Document
-from .lint_context import Path, Subject, all_parts, conditions
-from .relations import concluded_by
+from ..references import Path, all_parts, concluded_by, conditions
+from .lint_context import Subject
 
 UNFINISHED = "<fill in"
 _REDIRECTS = re.compile(r"(?<![<\w\"'])<[a-z][\w -]{0,60}>")

@@ -14,7 +14,8 @@ from ...engine.compiler.source.knowledge_source import Item
 from ...facts import Problem
 from ...facts.problems import excerpt
 from ...interfaces.reports.layout import is_arguments, is_setting, prompt
-from .lint_context import Path, Subject
+from ..references import Path
+from .lint_context import Subject
 
 _IMPORTS = {
     r"weights\.(?:build_|download)": "from tinker_cookbook import weights",

@@ -11,7 +11,8 @@ from ...engine.compiler.source import entries as e
 from ...engine.compiler.source.knowledge_source import Item
 from ...facts import Attribute, Problem
 from ...facts.problems import did_you_mean
-from .lint_context import Path, Subject, all_parts
+from ..references import Path, all_parts
+from .lint_context import Subject
 
 _BOUNDS = ("lt", "le", "gt", "ge")
 _SELF_EVIDENT = (0, 1)

@@ -8,7 +8,8 @@ from ...engine.compiler.source import conditions as c
 from ...engine.compiler.source import entries as e
 from ...engine.compiler.source.knowledge_source import Item
 from ...facts import Problem
-from .lint_context import Path, Placed, Subject, conditions
+from ..references import Path, Placed, conditions
+from .lint_context import Subject
 
 _UNKNOWN = "unknown"
 _BRANCH = f"/{_UNKNOWN}"

@@ -12,7 +12,7 @@ from ...engine.compiler.source.knowledge_source import Item, KnowledgeSource
 from ...engine.inference.operators import compile_check
 from ...reading.packages.folder import normal_name
 from ...reading.packages.release import Release
-from ..lint.lint_context import all_parts
+from ..references import all_parts
 
 _ORDERS = ("eq", "ne", "lt", "le", "gt", "ge")
 

@@ -11,7 +11,7 @@ from ...engine.compiler.source.issues import Issue
 from ...engine.compiler.source.knowledge_source import KnowledgeSource
 from ...facts import Location, ModelMedicError, Problem
 from ...facts.strict_yaml import load
-from ..lint import concluding
+from ..references import concluding
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.knowledge.neuron_items import MARKS, PAGE, VERDICTS, found_by_second, read_items, render
 
-from modelmedic.authoring.lint.relations import concluded_by
+from modelmedic.authoring.references import concluded_by
 from modelmedic.authoring.testing.inventory_coverage import inventory_coverage
 from modelmedic.engine.compiler.build import Built
 from modelmedic.engine.compiler.source.knowledge_source import KnowledgeSource
