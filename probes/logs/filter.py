@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from .events import table
+from ..messages.events import table
 
 # If several reasons apply, the first counts. The order is that of the budgets in :mod:`.tally`.
 EVENT, LEVEL, WORD = range(3)

@@ -167,7 +167,7 @@ def _add_metrics(collector: Collector, printed: PrintedMetrics, stream: LogStrea
 
 
 def _add_absent(collector: Collector, messages: Sequence[Message], where: Location) -> None:
-    from .events import find_events
+    from ..messages.events import find_events
 
     found = {event.event for message in messages if message.may_be_event
              for event in find_events(message.text)}  # fmt: skip

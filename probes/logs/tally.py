@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from ...reading.text.plain_text import Line, plain_text
 from ...reading.text.tracebacks import starts_traceback
+from ..messages.events import find_events
 from ..messages.message import Message
 from ..messages.scan import begins_message, scan_first
 from ..shared.redaction import SessionNames, without_keys, without_rest
-from .events import find_events
 from .files import MAX_LINE, Piece
 from .filter import TRACEBACK, WORD, key_of, log_filter
 

@@ -13,11 +13,11 @@ from ...facts.kinds import MAX_TEXT, Vocabulary
 from ...facts.problems import Location
 from ...facts.progress import UNWATCHED, Progress, interrupted
 from ...reading.text.plain_text import Line, PlainText, is_binary, plain_text
-from ..logs.events import find_events, table
 from ..outcome import Collector, Outcome
 from .advice import advice_of
 from .checks_told import Checks
 from .compiler_failure import compiler_failure
+from .events import find_events, table
 from .failing_line import FailingLine, failing_line, raised_there
 from .happenings import Happenings
 from .message import Message, unwrapped

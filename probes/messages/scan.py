@@ -20,9 +20,9 @@ from ...reading.text.tracebacks import (
     read_chain,
     starts_traceback,
 )
-from ..logs.events import has_signal
 from .carried_lines import uncarried
 from .cut_json import cut_off
+from .events import has_signal
 from .http_statuses import Response, find_responses, response_of_class
 from .message import CAUSE, ERROR, FINAL, LEVEL_RANKS, LOOSE, NAMED, QUIET, WARNING, Message
 from .reframed import reframed

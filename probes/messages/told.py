@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...reading.text.exceptions import Embedded, embedded_exception, exception_line
-from ..logs.events import find_events, has_signal
+from .events import find_events, has_signal
 from .message import LOOSE, Message
 
 # `Error type: ValueError`, `Generation error type: ValueError`

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from modelmedic.probes.logs.events import find_events, table
+from modelmedic.probes.messages.events import find_events, table
 from modelmedic.probes.messages.http_statuses import find_responses, operation_of
 from modelmedic.probes.messages.rejoined import rejoined
 from modelmedic.probes.messages.scan import begins_message

@@ -150,7 +150,7 @@ ValueError: Error retrieving result: Error code: 403 - {'detail': 'no'} with sta
 
 
 def test_a_vocabulary_without_an_event_costs_that_event_only(vocabulary, monkeypatch):
-    from modelmedic.probes.logs import events as log_events
+    from modelmedic.probes.messages import events as log_events
 
     changed = log_events.Table(
         (("no-such-event", (log_events.Template(("boom",), ()),)),), ("boom",)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ...reading.text.values import json_table
-from ..messages.http_statuses import operation_of
+from .http_statuses import operation_of
 
 # A placeholder stands for an id, a name or a number, not for half a log.
 _LONGEST_GAP = 500
