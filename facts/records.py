@@ -1,11 +1,12 @@
-"""Three standard declarations, made lighter: what costs start-up time or a lock is left out."""
+"""Standard declarations, made lighter: what costs start-up time or a lock is left out."""
 
 from __future__ import annotations
 
-__all__ = ["Generic", "NamedTuple", "cached_property"]
+__all__ = ["Generic", "NamedTuple", "cached_property", "lazy"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from functools import cached_property
     from types import CodeType
     from typing import Any, Generic, NamedTuple
@@ -101,3 +102,21 @@ else:
     class NamedTuple(metaclass=_Declaration):
         """``typing.NamedTuple``, but annotations stay text and methods are shared: making those of
         eighty classes takes a tenth of a short run."""
+
+
+class _Lazy:
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._given = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        import re  # as slow to import as the knowledge
+
+        found = getattr(re.compile(*self._given), name)
+        setattr(self, name, found)
+        return found
+
+
+def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """The compiled pattern, for its attributes and methods."""
+    made: Any = _Lazy(pattern, flags)
+    return made  # type: ignore[no-any-return]

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 
 from ...facts import Fact, Value
-from ...facts.lazy_pattern import lazy
-from ...facts.records import NamedTuple
+from ...facts.records import NamedTuple, lazy
 from ..inference.aggregates import statistic
 from ..inference.derivation import Firing
 from ..inference.program import Aggregate, Guard, Literal, Pattern, Program, Repair, Rule, Test

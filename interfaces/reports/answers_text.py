@@ -10,8 +10,8 @@ from ...engine.diagnosis.comparison import Comparison, ProblemChange, ReportedPr
 from ...engine.diagnosis.replay import ReplayDifference
 from ...engine.diagnosis.report import SEVERITIES, Diagnosis, Report, Unexplained
 from ...facts import ModelMedicError, Problem, Vocabulary
-from ...facts.lazy_pattern import lazy
 from ...facts.problems import did_you_mean, excerpt
+from ...facts.records import lazy
 from .formats.text import action_lines, how_lines, message_lines, next_lines, unexplained_lines
 from .layout import Line, problem_lines, section
 from .unexplained import OWN, foreign

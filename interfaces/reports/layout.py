@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...facts.lazy_pattern import lazy
-from ...facts.records import NamedTuple
+from ...facts.records import NamedTuple, lazy
 from ...facts.redaction import Redacted
 from .output_guard import redacted
 from .safe_text import safe

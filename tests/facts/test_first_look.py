@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modelmedic.facts.lazy_pattern import lazy
+from modelmedic.facts.records import lazy
 from modelmedic.facts.redaction.detectors import searchable
 from modelmedic.facts.redaction.look import FEW, FirstLook, is_quick
 

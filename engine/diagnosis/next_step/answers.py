@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ....facts import Attribute, ModelMedicError, Problem
-from ....facts.lazy_pattern import lazy
+from ....facts.records import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ....facts import Fact, Probe, Value, Vocabulary
-from ....facts.lazy_pattern import lazy
-from ....facts.records import cached_property
+from ....facts.records import cached_property, lazy
 from ...compiler.store.knowledge_base import KnowledgeBase
 from ..report import Diagnosis, NextStep, Report
 

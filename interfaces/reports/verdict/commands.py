@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ....facts.lazy_pattern import lazy
-from ....facts.records import NamedTuple
+from ....facts.records import NamedTuple, lazy
 from ..layout import Line, balanced, is_arguments, is_setting, prompt, quoted
 from .placeholders import REPLACE, in_words, replacements
 from .words import brief, first_sentence

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ....engine.diagnosis.report import Diagnosis, NextStep
-from ....facts.lazy_pattern import lazy
-from ....facts.records import NamedTuple
+from ....facts.records import NamedTuple, lazy
 from ..layout import Line, prompt
 from ..safe_text import one_line
 from ..view import ReportView

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ....facts.lazy_pattern import lazy
+from ....facts.records import lazy
 from ..layout import Line
 
 REPLACE = "Replace: "

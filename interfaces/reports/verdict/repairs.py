@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ....engine.diagnosis.report import Diagnosis
-from ....facts.lazy_pattern import lazy
+from ....facts.records import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ....engine.diagnosis.report import SEVERITIES, Diagnosis, Report, Unexplained
-from ....facts.lazy_pattern import lazy
+from ....facts.records import lazy
 from ..layout import Line, counted, problem_lines
 from ..safe_text import one_line
 from ..view import (

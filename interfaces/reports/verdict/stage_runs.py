@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....facts.lazy_pattern import lazy
+from ....facts.records import lazy
 
 _OF_MODEL = (
     "--model-path $SOURCE_MODEL_PATH --compiled-model-path $COMPILED_MODEL_PATH "

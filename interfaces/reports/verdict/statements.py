@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ....facts.lazy_pattern import lazy
-from ....facts.records import NamedTuple
+from ....facts.records import NamedTuple, lazy
 from ..layout import STRING, balanced
 
 ROOM = 76

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ....engine.diagnosis.report import SEVERITIES, Diagnosis, RuledOut
 from ....engine.diagnosis.wording import whole
 from ....facts import Fact
-from ....facts.lazy_pattern import lazy
-from ....facts.records import NamedTuple
+from ....facts.records import NamedTuple, lazy
 from ..layout import Line, counted
 from ..safe_text import one_line
 from ..view import ReportView, leaves
