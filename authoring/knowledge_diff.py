@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from ..engine.compiler.alternatives import SharedPatterns
 from ..engine.compiler.build import Built
+from ..engine.compiler.knowledge_base import KnowledgeBase
 from ..engine.compiler.source.knowledge_source import Item
-from ..engine.compiler.store.knowledge_base import KnowledgeBase
 from ..engine.diagnosis.diagnoser import Diagnoser
 from ..engine.diagnosis.findings import concluded_facts
 from ..engine.inference.program import Literal

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from ..engine.compiler.knowledge_base import shipped_layer
 from ..engine.compiler.store.files import (
     Layer,
     Texts,
@@ -18,7 +19,6 @@ from ..engine.compiler.store.files import (
     texts_of,
     vocabulary_in,
 )
-from ..engine.compiler.store.knowledge_base import shipped_layer
 from ..facts import ModelMedicError, Problem
 from ..facts.problems import excerpt
 

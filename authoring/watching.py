@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 
-from ..engine.compiler.store.knowledge_base import SHIPPED_FOLDERS
+from ..engine.compiler.knowledge_base import SHIPPED_FOLDERS
 
 _SECONDS = 0.3
 """Polling is quick enough for some hundred files and works on every file system."""

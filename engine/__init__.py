@@ -28,8 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .compiler.store.knowledge_base import VERSION as __version__
-    from .compiler.store.knowledge_base import KnowledgeBase
+    from .compiler.knowledge_base import VERSION as __version__
+    from .compiler.knowledge_base import KnowledgeBase
     from .diagnosis.consultation import Consultation
     from .diagnosis.diagnoser import Diagnoser, diagnose
     from .diagnosis.report import Diagnosis, Evidence, NextStep, Report, RuledOut
@@ -44,7 +44,7 @@ else:
     _HOMES = {
         "diagnosis.consultation": ("Consultation",),
         "diagnosis.diagnoser": ("Diagnoser", "diagnose"),
-        "compiler.store.knowledge_base": ("KnowledgeBase",),
+        "compiler.knowledge_base": ("KnowledgeBase",),
         "diagnosis.report": ("Diagnosis", "Evidence", "NextStep", "Report", "RuledOut"),
         "diagnosis.results.answers": (
             *("Absence", "ConfidenceChange", "NearestWay", "OpenCondition", "WhatIf"),
@@ -57,7 +57,7 @@ else:
         from importlib import import_module
 
         if name == "__version__":
-            return import_module(".compiler.store.knowledge_base", __name__).VERSION
+            return import_module(".compiler.knowledge_base", __name__).VERSION
         for home, names in _HOMES.items():
             if name in names:
                 found = globals()[name] = getattr(import_module(f".{home}", __name__), name)

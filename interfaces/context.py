@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
-from ..engine.compiler.store.knowledge_base import KnowledgeBase
+from ..engine.compiler.knowledge_base import KnowledgeBase
 from ..facts import Location, ModelMedicError, Problem
 from ..facts.records import NamedTuple, cached_property
 from . import output

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 from modelmedic.engine import Diagnoser
-from modelmedic.engine.compiler.store import knowledge_base
+from modelmedic.engine.compiler import knowledge_base
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARE = 4  # without --deep, a property is tried on one example in so many

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...engine.compiler.build import Built
+from ...engine.compiler.knowledge_base import KnowledgeBase
 from ...engine.compiler.linking import Predicate, derived, inputs, link, origin
 from ...engine.compiler.reach import CaseReach
-from ...engine.compiler.store.knowledge_base import KnowledgeBase
 from ...engine.diagnosis.diagnoser import Diagnoser
 from ...engine.inference.program import Rule
 from ...engine.inference.reference import ReferenceBackend

@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .stems import stem
-
 if TYPE_CHECKING:
     from .source.issues import Issue
 
@@ -44,6 +42,8 @@ _COMMON = frozenset(
         """,
     )
 )
+_ENDINGS = ("ations", "ation", "ings", "ing", "ies", "edly", "ed", "es", "s", "ly", "y", "e")
+_SHORTEST = 3
 
 
 def terms(text: str) -> Iterator[str]:
@@ -116,3 +116,16 @@ def _shown(issue: Issue) -> Mapping[str, Any]:
         "confirmed": issue.confirmed,
         "verified": issue.verified,
     }
+
+
+def stem(word: str) -> str:
+    """The word without its endings, in a form that its inflections share: a key for comparison, not
+    always a word."""
+    if not word.isalpha():
+        return word
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST:
+            word = word[: -len(ending)]
+            break
+    doubled = len(word) > _SHORTEST and word[-1] == word[-2]
+    return word[:-1] if doubled or (len(word) > _SHORTEST and word[-1] == "e") else word

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from ...facts import Fact, Problem
 from ...facts.problems import out_of_time
 from ...facts.records import cached_property
-from ..compiler.store.knowledge_base import VERSION
+from ..compiler.knowledge_base import VERSION
 from ..inference.derivation import TIME_IS_UP, Derivation, Work
 from ..inference.working_memory import WorkingMemory
 from .explain import Explanations

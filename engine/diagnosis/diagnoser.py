@@ -15,7 +15,7 @@ from functools import cache as once
 from ...facts import Fact, Location, Problem, Provenance
 from ...facts.fact import canonical
 from ...facts.records import cached_property
-from ..compiler.store.knowledge_base import KnowledgeBase
+from ..compiler.knowledge_base import KnowledgeBase
 from ..inference.derivation import Backend, Work
 from ..inference.engine import InferenceEngine, choose_backend
 from ..inference.matcher import Matcher

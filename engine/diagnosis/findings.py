@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 
 from ...facts import Fact
-from ..compiler.store.knowledge_base import KnowledgeBase
+from ..compiler.knowledge_base import KnowledgeBase
 from ..inference.program import Rule
 from .explain import Explanations, Step
 from .report import SEVERITIES, Diagnosis, Evidence, RuledOut, Unfolding

@@ -13,7 +13,7 @@ from .report import SimilarIssue, Unexplained
 
 if TYPE_CHECKING:
     from ...facts.owners import Owner
-    from ..compiler.store.knowledge_base import KnowledgeBase
+    from ..compiler.knowledge_base import KnowledgeBase
 
 _LIKE = 0.5
 """The share of what a text tells that an issue must say too, to be shown unasked."""

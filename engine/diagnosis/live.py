@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 
 from ...facts import ModelMedicError
-from ..compiler.store.knowledge_base import KnowledgeBase, content_digest
+from ..compiler.knowledge_base import KnowledgeBase, content_digest
 from .diagnoser import Diagnoser
 
 TYPE_CHECKING = False

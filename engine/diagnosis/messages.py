@@ -8,7 +8,7 @@ from typing import Any
 from ...facts import Fact
 from ...facts.owners import title_of
 from ...facts.records import cached_property
-from ..compiler.store.knowledge_base import KnowledgeBase
+from ..compiler.knowledge_base import KnowledgeBase
 from ..inference.program import Rule
 from .explain import Explanations, Step
 from .next_step.evidence_sources import EvidenceSources

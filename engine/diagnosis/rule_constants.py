@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from ...facts import Fact
 from ...facts.records import NamedTuple
-from ..compiler.store.knowledge_base import KnowledgeBase
+from ..compiler.knowledge_base import KnowledgeBase
 from ..inference.derivation import Firing, concluded
 from ..inference.program import Guard, Literal, Program, Rule
 from ..inference.rule_index import Lookup, Signal, goal

@@ -19,7 +19,7 @@ from ..inference.working_memory import Token, WorkingMemory
 from .findings import ALONE, causes_of_effects, confidence, importance, shown_severity
 
 if TYPE_CHECKING:
-    from ..compiler.store.knowledge_base import KnowledgeBase, Summary
+    from ..compiler.knowledge_base import KnowledgeBase, Summary
 
 Flat = Mapping[str, Any]
 MAX_PROBLEMS = 50

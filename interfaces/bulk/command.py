@@ -15,7 +15,7 @@ from ..cli.options import ENGINE, OVERLAYS, PATH, command, output_option, path_o
 from ..context import Context
 
 if TYPE_CHECKING:
-    from ...engine.compiler.store.knowledge_base import KnowledgeBase
+    from ...engine.compiler.knowledge_base import KnowledgeBase
     from .job import Outcome, Plan
     from .runner import Runner
     from .worker import Setup

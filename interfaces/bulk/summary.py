@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
-from ...engine.compiler.store.knowledge_base import KnowledgeBase
+from ...engine.compiler.knowledge_base import KnowledgeBase
 from ...engine.diagnosis.report import SEVERITIES
 from ..reports.layout import Line, section
 from .tally import OTHERS, Group, Tally

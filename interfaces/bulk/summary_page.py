@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ...engine.compiler.store.knowledge_base import KnowledgeBase
+from ...engine.compiler.knowledge_base import KnowledgeBase
 from ...engine.diagnosis.report import SEVERITIES
 from ...facts.redaction import Redacted
 from ..reports.charts.svg import (

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...engine.compiler.knowledge_base import VERSION, KnowledgeBase
 from ...engine.compiler.store import cache
-from ...engine.compiler.store.knowledge_base import VERSION, KnowledgeBase
 from ...engine.diagnosis.diagnoser import Diagnoser
 from ...engine.diagnosis.report import Report, problems_plain
 from ...facts import Fact, ModelMedicError, Problem, Provenance, Vocabulary

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     import click
 
-    from ...engine.compiler.store.knowledge_base import KnowledgeBase
+    from ...engine.compiler.knowledge_base import KnowledgeBase
 
 Items = list["CompletionItem[str]"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from ...engine.compiler.store.knowledge_base import VERSION
+from ...engine.compiler.knowledge_base import VERSION
 from .. import output
 from ..context import Context, check_id
 from ..reports.formats import Picture

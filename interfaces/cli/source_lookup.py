@@ -17,7 +17,7 @@ from ..deadline import NEVER, Deadline
 from .options import Body, Decorator, path_option
 
 if TYPE_CHECKING:
-    from ...engine.compiler.store.knowledge_base import KnowledgeBase
+    from ...engine.compiler.knowledge_base import KnowledgeBase
     from ...engine.diagnosis.diagnoser import Diagnoser
     from ...engine.diagnosis.report import Report, Unexplained
     from ...facts import Fact, Problem

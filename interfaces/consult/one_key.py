@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...engine.compiler.store.knowledge_base import KnowledgeBase
+from ...engine.compiler.knowledge_base import KnowledgeBase
 from ...engine.diagnosis.diagnoser import Diagnoser
 from ...engine.diagnosis.dialogue.dialogue import UNKNOWN, AskedQuestion, Dialogue
 from ...engine.diagnosis.next_step.plan import Option

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...engine.compiler.store.knowledge_base import KnowledgeBase
+from ...engine.compiler.knowledge_base import KnowledgeBase
 from ...engine.diagnosis.comparison import Comparison, ProblemChange, ReportedProblem
 from ...engine.diagnosis.replay import ReplayDifference
 from ...engine.diagnosis.report import SEVERITIES, Diagnosis, Report, Unexplained

@@ -8,8 +8,6 @@ MAX_MODULES = 20
 # reads like encoded text, which depends on the digest.
 MAX_FUNCTIONS = 580
 MAX_FILES = {"a fact": 50, "an error text": 87, "a script": 166}
-MAX_CYCLES = 1
-MAX_FOLDERS_IN_CIRCLES = 5
 
 
 @pytest.fixture(scope="module")
@@ -22,11 +20,11 @@ def test_no_module_needs_itself_to_load():
 
 
 def test_no_module_imports_itself_over_others():
-    assert len(arrows.cycles()) <= MAX_CYCLES
+    assert arrows.cycles() == []
 
 
 def test_folders_do_not_point_at_each_other():
-    assert len(arrows.folders_in_circles()) <= MAX_FOLDERS_IN_CIRCLES
+    assert arrows.folders_in_circles() == []
 
 
 def test_no_folder_has_too_many_modules():

@@ -17,7 +17,7 @@ from modelmedic.authoring.lint import lint
 from modelmedic.authoring.testing.case_runner import CaseRunner
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.compiler.build import build
-from modelmedic.engine.compiler.store.knowledge_base import KnowledgeBase, shipped_layer
+from modelmedic.engine.compiler.knowledge_base import KnowledgeBase, shipped_layer
 from modelmedic.facts import Fact
 from modelmedic.probes.messages.probe import read_messages
 

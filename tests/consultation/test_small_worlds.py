@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from modelmedic.engine import Diagnoser
-from modelmedic.engine.compiler.store.knowledge_base import KnowledgeBase
+from modelmedic.engine.compiler.knowledge_base import KnowledgeBase
 from modelmedic.engine.diagnosis.dialogue.dialogue import UNKNOWN, AskedQuestion, Dialogue, Offer
 from modelmedic.facts import Fact
 

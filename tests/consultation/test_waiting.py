@@ -77,7 +77,7 @@ building.read_sites = held(building.read_sites)
 # Faults are counted over all of the knowledge before the first is tried.
 ON_SMALL = """
 HELD = 1
-from modelmedic.engine.compiler.store import knowledge_base
+from modelmedic.engine.compiler import knowledge_base
 knowledge_base.SHIPPED_KNOWLEDGE = {folder!r}
 knowledge_base.SHIPPED_FOLDERS = ({folder!r}, *knowledge_base.SHIPPED_FOLDERS[1:])
 """

@@ -29,7 +29,7 @@ finally:
 # Takes the knowledge in the folder argv[1] for the shipped one.
 ON_KNOWLEDGE = """
 import sys
-from modelmedic.engine.compiler.store import knowledge_base
+from modelmedic.engine.compiler import knowledge_base
 folder = sys.argv.pop(1)
 knowledge_base.SHIPPED_KNOWLEDGE = folder
 knowledge_base.SHIPPED_FOLDERS = (folder, *knowledge_base.SHIPPED_FOLDERS[1:])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from modelmedic.engine.compiler.store.knowledge_base import KnowledgeBase
+from modelmedic.engine.compiler.knowledge_base import KnowledgeBase
 from modelmedic.facts import ModelMedicError
 from modelmedic.facts.fact_file import read_facts
 from modelmedic.interfaces.deadline import Deadline

@@ -13,9 +13,9 @@ import pytest
 
 from modelmedic.authoring.lint import lint
 from modelmedic.engine.compiler.build import build
+from modelmedic.engine.compiler.knowledge_base import shipped_layer
 from modelmedic.engine.compiler.source.schemas import file_schema, names_of
 from modelmedic.engine.compiler.store.files import read_folder
-from modelmedic.engine.compiler.store.knowledge_base import shipped_layer
 from modelmedic.facts import ModelMedicError
 from modelmedic.facts.strict_yaml import load
 from modelmedic.probes.messages.probe import read_messages

@@ -14,8 +14,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from modelmedic.engine import Diagnoser
-from modelmedic.engine.compiler.store import knowledge_base
-from modelmedic.engine.compiler.store.knowledge_base import KnowledgeBase
+from modelmedic.engine.compiler import knowledge_base
+from modelmedic.engine.compiler.knowledge_base import KnowledgeBase
 from modelmedic.facts import ModelMedicError
 from modelmedic.facts.strict_yaml import load
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from modelmedic.engine.compiler import knowledge_base
 from modelmedic.engine.compiler.build import build, ordered
+from modelmedic.engine.compiler.knowledge_base import KnowledgeBase, shipped_layer
 from modelmedic.engine.compiler.overlaid import laid_over
-from modelmedic.engine.compiler.store import knowledge_base
 from modelmedic.engine.compiler.store.compiled import decode, encode
 from modelmedic.engine.compiler.store.files import read_folder
-from modelmedic.engine.compiler.store.knowledge_base import KnowledgeBase, shipped_layer
 from modelmedic.engine.inference.derivation import Work
 from modelmedic.facts import ModelMedicError
 from modelmedic.facts.strict_yaml import load

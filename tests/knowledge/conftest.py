@@ -11,7 +11,7 @@ import pytest
 
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.compiler.build import Built, build
-from modelmedic.engine.compiler.store.knowledge_base import shipped_layer
+from modelmedic.engine.compiler.knowledge_base import shipped_layer
 from modelmedic.engine.diagnosis.report import Report
 from modelmedic.probes.messages.probe import read_messages
 

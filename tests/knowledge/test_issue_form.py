@@ -13,8 +13,8 @@ from modelmedic.authoring.lint import lint
 from modelmedic.authoring.testing.case_runner import CaseRunner
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.compiler.build import build
+from modelmedic.engine.compiler.knowledge_base import KnowledgeBase, shipped_layer
 from modelmedic.engine.compiler.store.files import read_folder
-from modelmedic.engine.compiler.store.knowledge_base import KnowledgeBase, shipped_layer
 from modelmedic.engine.diagnosis.known_issues import similar_issues
 from modelmedic.engine.diagnosis.report import Report
 from modelmedic.facts import Location, Provenance

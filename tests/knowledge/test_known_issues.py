@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from modelmedic.engine.compiler.build import build
+from modelmedic.engine.compiler.knowledge_base import KnowledgeBase, shipped_layer
 from modelmedic.engine.compiler.source.issues import Issue
-from modelmedic.engine.compiler.store.knowledge_base import KnowledgeBase, shipped_layer
 from modelmedic.engine.diagnosis.known_issues import similar_issues
 
 CORPORA = Path(__file__).with_name("corpora")

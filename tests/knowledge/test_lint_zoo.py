@@ -11,8 +11,8 @@ import pytest
 
 from modelmedic.authoring.lint import lint
 from modelmedic.engine.compiler.build import build
+from modelmedic.engine.compiler.knowledge_base import shipped_layer
 from modelmedic.engine.compiler.store.files import read_folder
-from modelmedic.engine.compiler.store.knowledge_base import shipped_layer
 from modelmedic.facts import ModelMedicError
 from modelmedic.probes.messages.probe import read_messages
 

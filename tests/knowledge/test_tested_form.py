@@ -11,8 +11,8 @@ import yaml
 
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.compiler.build import build
+from modelmedic.engine.compiler.knowledge_base import KnowledgeBase, shipped_layer
 from modelmedic.engine.compiler.source import tested
-from modelmedic.engine.compiler.store.knowledge_base import KnowledgeBase, shipped_layer
 from modelmedic.facts import Location, Provenance
 
 CLEAN, UNVERIFIED = "tinker.env.dependencies-clean", "tinker.env.versions-unverified"

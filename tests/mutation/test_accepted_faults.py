@@ -8,7 +8,7 @@ import pytest
 
 from modelmedic.authoring.mutation import Acceptances, Mutation, Trials
 from modelmedic.engine.compiler.build import build
-from modelmedic.engine.compiler.store.knowledge_base import shipped_layer
+from modelmedic.engine.compiler.knowledge_base import shipped_layer
 from modelmedic.facts import Fact
 from modelmedic.probes.messages.probe import read_messages
 

@@ -12,8 +12,8 @@ from modelmedic.authoring.mutation.fault import Fault
 from modelmedic.authoring.testing.judge import Judge
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.compiler.build import Built, build
+from modelmedic.engine.compiler.knowledge_base import shipped_layer
 from modelmedic.engine.compiler.linking import link
-from modelmedic.engine.compiler.store.knowledge_base import shipped_layer
 from modelmedic.facts import Fact, Problem
 from modelmedic.probes.messages.probe import read_messages
 

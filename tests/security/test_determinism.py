@@ -13,12 +13,12 @@ import pytest
 
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.compiler.build import build_or_raise
-from modelmedic.engine.compiler.store.compiled import encode
-from modelmedic.engine.compiler.store.knowledge_base import (
+from modelmedic.engine.compiler.knowledge_base import (
     SHIPPED_KNOWLEDGE,
     KnowledgeBase,
     shipped_layer,
 )
+from modelmedic.engine.compiler.store.compiled import encode
 from modelmedic.interfaces.output import report_document
 
 SEEDS = 20

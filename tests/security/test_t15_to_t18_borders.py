@@ -10,7 +10,7 @@ import tomllib
 import pytest
 
 from modelmedic.engine import Diagnoser
-from modelmedic.engine.compiler.store.knowledge_base import KnowledgeBase
+from modelmedic.engine.compiler.knowledge_base import KnowledgeBase
 from modelmedic.facts import ModelMedicError
 
 RULES = """

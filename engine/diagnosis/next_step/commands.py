@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ....facts import Fact, Probe, Value, Vocabulary
 from ....facts.records import cached_property, lazy
-from ...compiler.store.knowledge_base import KnowledgeBase
+from ...compiler.knowledge_base import KnowledgeBase
 from ..report import Diagnosis, NextStep, Report
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from ....facts import Attribute, Fact, Question
 from ....facts.kinds import asked
-from ...compiler.store.knowledge_base import KnowledgeBase
+from ...compiler.knowledge_base import KnowledgeBase
 from ...inference.program import Literal, Pattern, Test
 from ...inference.rule_index import goal
 from ..report import NextStep

@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from ....facts import Fact
 from ....facts.records import NamedTuple, cached_property
-from ...compiler.store.knowledge_base import KnowledgeBase
+from ...compiler.knowledge_base import KnowledgeBase
 from ...inference.rule_index import goal
 from ..report import Diagnosis, RuledOut
 from ..rule_constants import POSITION, Outlook

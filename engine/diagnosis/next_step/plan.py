@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ....facts import Fact
 from ....facts.records import NamedTuple, cached_property
-from ...compiler.store.knowledge_base import KnowledgeBase
+from ...compiler.knowledge_base import KnowledgeBase
 from ..report import Candidate, NextStep
 from ..why_not import Gap
 from .evidence_sources import EvidenceSources

@@ -9,7 +9,7 @@ from ....facts import Fact, Location, Problem, Vocabulary
 from ..report import Accepted, Diagnosis, Report
 
 if TYPE_CHECKING:
-    from ...compiler.store.knowledge_base import KnowledgeBase
+    from ...compiler.knowledge_base import KnowledgeBase
 
 KIND, CODE = "code_acceptance", "code_pattern"
 

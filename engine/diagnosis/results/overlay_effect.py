@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....facts import Problem
-from ...compiler.store.knowledge_base import KnowledgeBase
+from ...compiler.knowledge_base import KnowledgeBase
 from ..report import Diagnosis, Report
 
 _VERBS = {

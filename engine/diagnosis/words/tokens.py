@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ....facts.records import NamedTuple
-from ...compiler.stems import stem
+from ...compiler.issue_index import stem
 
 _MOST_CHARACTERS = 2_000
 _MOST_TOKENS = 200

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from ....engine.compiler.knowledge_base import SHIPPED_FOLDERS
 from ....engine.compiler.store.files import files_in
-from ....engine.compiler.store.knowledge_base import SHIPPED_FOLDERS
 from ....facts.regular_files import open_own, replace_file
 from ...context import cache_folder
 

@@ -42,7 +42,7 @@ def site(overlays: Sequence[str], format_: str) -> Iterator[tuple[str, str]]:
     """(name, text) of every file. They only contain knowledge, so there is nothing to redact."""
     from ....authoring.docs import html, markdown
     from ....authoring.docs.book import Book
-    from ....engine.compiler.store.knowledge_base import VERSION
+    from ....engine.compiler.knowledge_base import VERSION
 
     book = Book(built_knowledge(overlays))
     pages = list(book.pages())

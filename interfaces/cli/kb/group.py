@@ -25,9 +25,9 @@ def built_knowledge(overlays: Sequence[str]) -> Built:
     """The shipped knowledge and the overlays, compiled with their tests. No silences apply: cases
     test the entries themselves."""
     from ....engine.compiler.build import build
+    from ....engine.compiler.knowledge_base import shipped_layer
     from ....engine.compiler.store.document_cache import DocumentCache
     from ....engine.compiler.store.files import overlay_layer
-    from ....engine.compiler.store.knowledge_base import shipped_layer
     from ...context import cache_folder
 
     base = shipped_layer(tests=True).texts()
@@ -60,7 +60,7 @@ def tell_interrupted(what: str) -> None:
 
 def doctor_of(built: Built) -> Diagnoser:
     """A diagnoser over knowledge under test."""
-    from ....engine.compiler.store.knowledge_base import KnowledgeBase
+    from ....engine.compiler.knowledge_base import KnowledgeBase
     from ....engine.diagnosis.diagnoser import Diagnoser
 
     return Diagnoser.of(KnowledgeBase.of(built.compiled, "under test"))

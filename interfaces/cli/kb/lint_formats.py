@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ....engine.compiler.knowledge_base import SHIPPED_FOLDERS, VERSION
 from ....engine.compiler.source.problem_codes import problem_codes
-from ....engine.compiler.store.knowledge_base import SHIPPED_FOLDERS, VERSION
 from ....facts import Location, Problem
 from ...reports.formats.github import command
 from ...reports.formats.sarif import sarif_log

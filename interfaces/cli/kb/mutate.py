@@ -96,7 +96,7 @@ def mutate(
 def _begin(overlays: tuple[str, ...]) -> None:
     """Prepare this process to try faults."""
     from ....authoring.mutation import Mutation, Trials
-    from ....engine.compiler.store.knowledge_base import SHIPPED_KNOWLEDGE
+    from ....engine.compiler.knowledge_base import SHIPPED_KNOWLEDGE
     from ....facts.fact_file import read_facts
 
     built = built_knowledge(overlays)

@@ -84,7 +84,7 @@ def _results(
 ) -> tuple[list[Result], int]:
     """The results, and how many cases Ctrl-C left out."""
     from ....authoring.testing.case_runner import CaseRunner
-    from ....engine.compiler.store.knowledge_base import SHIPPED_KNOWLEDGE
+    from ....engine.compiler.knowledge_base import SHIPPED_KNOWLEDGE
     from ...waiting import watched
 
     wanted = [path.removeprefix("./").removesuffix("/") for path in paths]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from ....engine.compiler.store.knowledge_base import VERSION
+from ....engine.compiler.knowledge_base import VERSION
 from ... import output
 from ...context import Context
 from ...reports.layout import Line

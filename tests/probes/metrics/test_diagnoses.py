@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from modelmedic.engine.compiler.build import build_or_raise
+from modelmedic.engine.compiler.knowledge_base import KnowledgeBase
 from modelmedic.engine.compiler.store.files import texts_of, vocabulary_in
-from modelmedic.engine.compiler.store.knowledge_base import KnowledgeBase
 from modelmedic.engine.diagnosis.diagnoser import Diagnoser
 from modelmedic.facts.fact_file import parse_facts
 from modelmedic.probes import load_probe

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
-from ....facts import Value, Vocabulary
-from ....facts.records import NamedTuple
-from ...inference.program import Program
-from .compiled import VERSION, Compiled, Summary
-from .files import (
+from ...facts import Value, Vocabulary
+from ...facts.records import NamedTuple
+from ..inference.program import Program
+from .store.compiled import VERSION, Compiled, Summary
+from .store.files import (
     Layer,
     digest_of_layers,
     files_in,
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from ..changes import Applied
+    from .changes import Applied
 
 # Paths are texts here: importing pathlib would be a twentieth of a whole run.
-_ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
+_ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 2))
 SHIPPED_KNOWLEDGE = os.path.join(_ROOT, "knowledge")
 SHIPPED_VOCABULARY = os.path.join(_ROOT, "facts", "vocabulary")
 SHIPPED_FOLDERS = (SHIPPED_KNOWLEDGE, SHIPPED_VOCABULARY, os.path.join(_ROOT, "probes"))
@@ -76,7 +76,7 @@ class KnowledgeBase(NamedTuple):
         layers = _layers(overlays, shipped)
         loaded = _cached(cache, layers, overlays, today, applied) if cache is not None else None
         if loaded is None:
-            from ...inference.derivation import Work
+            from ..inference.derivation import Work
             from .stack import Stack
 
             folder = os.fspath(cache) if cache is not None else ""
@@ -185,7 +185,7 @@ def _cached(
     today: str,
     applied: Applied,
 ) -> KnowledgeBase | None:
-    from . import cache as store
+    from .store import cache as store
 
     memory = store.DigestMemory(folder)
     digests = []

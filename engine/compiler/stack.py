@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from mmap import mmap
 from typing import TYPE_CHECKING, NamedTuple
 
-from ....facts import ModelMedicError
-from ....facts.problems import out_of_time
-from ....facts.uncollected import uncollected
-from ...inference.derivation import OutOfTime, Work
-from ..build import build_or_raise
-from ..overlaid import laid_over
-from . import cache as store
-from .compiled import Compiled, decode, encode
-from .files import Layer, knowledge_key
+from ...facts import ModelMedicError
+from ...facts.problems import out_of_time
+from ...facts.uncollected import uncollected
+from ..inference.derivation import OutOfTime, Work
+from .build import build_or_raise
+from .overlaid import laid_over
+from .store import cache as store
+from .store.compiled import Compiled, decode, encode
+from .store.files import Layer, knowledge_key
 
 if TYPE_CHECKING:
-    from ..changes import Applied
+    from .changes import Applied
 
 
 class Stack(NamedTuple):
