@@ -41,11 +41,6 @@ class Step(NamedTuple):
     repair: Repair | None = None
 
     @property
-    def whole_message(self) -> str:
-        """Its message and its repair."""
-        return wording.whole(self.message, self.repair)
-
-    @property
     def premises(self) -> tuple[Premise, ...]:
         """The evidence of each condition."""
         return tuple(map(Premise, self.rule.literals, self.firing.premises))
@@ -165,8 +160,9 @@ class Explanations:
 
     def unfolded(self, fact: Fact) -> dict[str, Any]:
         """The derivation, and for each of its steps what it says, apart, if it names a repair."""
-        steps = _one_per_entry(self.steps(fact))
-        said = [(step.message, step.repair) if step.repair else None for step in steps]
+        said: list[tuple[str, Repair] | None] = []
+        for step in _one_per_entry(self.steps(fact)):
+            said.append((step.message, step.repair) if step.repair else None)
         return {"how": self.how(fact), "repairs": said if any(said) else []}
 
     def _how(self, fact: Fact, depth: int, above: frozenset[Fact]) -> list[dict[str, Any]]:
@@ -187,7 +183,7 @@ class Explanations:
             plain: dict[str, Any] = {"rule": rule.entry, "because": _merge(because)}
             if step.strength:
                 plain["strength"] = step.strength
-            if message := step.whole_message:
+            if message := wording.whole(step.message, step.repair):
                 plain["message"] = message
             unfolded.append(plain)
         return unfolded
@@ -271,11 +267,11 @@ def _one_per_entry(steps: Sequence[Step]) -> Sequence[Step]:
     alternatives of one condition are one reason, told by one that names what was found."""
     if len(steps) < 2:
         return steps
-    kept: dict[tuple[str, object], int] = {}
+    kept: dict[tuple[object, ...], int] = {}
     found: list[Step] = []
     for step in steps:
         clause = step.rule.id.partition("#")[0]
-        about = (clause, step.firing.binding), (step.rule.entry, step.whole_message)
+        about = (clause, step.firing.binding), (step.rule.entry, step.message, step.repair)
         place = kept.get(about[0], kept.get(about[1], len(found)))
         for key in about:
             kept.setdefault(key, place)

@@ -101,9 +101,12 @@ class Diagnosis(NamedTuple):
     @property
     def reasons(self) -> list[tuple[str, Repair | None]]:
         """The messages of the derivation, and the repair that fits these facts."""
-        apart = self.explanation.get("repairs", ())
-        pairs = zip_longest(self.explanation["how"], apart)
-        return [known or (step.get("message", ""), None) for step, known in pairs]
+        found = []
+        for step, apart in zip_longest(
+            self.explanation["how"], self.explanation.get("repairs", ())
+        ):
+            found.append(apart or (step.get("message", ""), None))
+        return found
 
     @property
     def gist(self) -> str:

@@ -176,8 +176,8 @@ def message(
 
 def telling(rule: Rule) -> bool:
     """Whether a rule says what was found, and not only that it was."""
-    says = any("{" in template for template in rule.messages[:1])
-    return says or any("{" in part for repair in rule.repairs[:1] for part in repair or ())
+    repair = rule.repairs[0] if rule.repairs else None
+    return "{" in " ".join([*rule.messages[:1], *(repair or ())])
 
 
 def whole(text: str, repair: Repair | None) -> str:

@@ -33,8 +33,12 @@ PACKET = 600
 
 def parted(found: Sequence[Reason]) -> tuple[list[str], Repair | None]:
     """Reasons as shown, and the repair that one of them names."""
-    repairs = (reason.repair for reason in found if reason.repair)
-    return [brief(reason.text) for reason in found if reason.text], next(repairs, None)
+    told: list[str] = []
+    first = None
+    for text, repair, _ in found:
+        first = first or repair
+        told += [brief(text)] if text else []
+    return told, first
 
 
 def fitted(lines: list[Line], most: int) -> list[Line]:

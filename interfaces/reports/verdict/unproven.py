@@ -13,7 +13,7 @@ from ..view import NEXT, ReportView
 from .commands import action_lines
 from .parts import LEADS, MAX_CAUSES, MAX_STEPS, PACKET, asked, is_open, parted, step_command
 from .repairs import first_action
-from .words import brief, detailed, listed, looked_at, new, places, reasons, seen, titles
+from .words import brief, detailed, listed, new, places, reasons, seen, titles
 
 MAX_FINE = 3
 STILL_WRONG = (
@@ -92,8 +92,18 @@ def _looked(view: ReportView) -> Iterator[Line]:
         if told := advice(view.report.unexplained):
             yield Line(told, mark="Next: ")
         return
-    yield Line(f"{looked_at(view)}.", mark="Looked at: ")
+    yield Line(f"{_looked_at(view)}.", mark="Looked at: ")
     yield Line(STILL_WRONG, mark="Still wrong? ")
+
+
+def _looked_at(view: ReportView) -> str:
+    """The subjects of the facts of a report, by their kinds, the most frequent first."""
+    counts: dict[str, int] = {}
+    for _, fact, derived in view.report.facts:
+        if not derived:
+            counts[fact.kind] = counts.get(fact.kind, 0) + 1
+    kinds = sorted(counts, key=lambda kind: (-counts[kind], kind))
+    return listed(f"{kind.replace('_', ' ')} ({counts[kind]})" for kind in kinds)
 
 
 def _with_steps(view: ReportView) -> list[Diagnosis]:

@@ -65,53 +65,51 @@ _FOUND_OUT = ("root-cause", "user-code")
 
 
 class Reason(NamedTuple):
-    """Why, and what to do about it where these facts decide that."""
+    """Why, what to do about it where these facts decide that, and both in words."""
 
     text: str
-    repair: Repair | None = None
-
-    @property
-    def whole(self) -> str:
-        """Both, in words."""
-        return whole(self.text, self.repair)
+    repair: Repair | None
+    whole: str
 
 
 def reasons(d: Diagnosis, view: ReportView) -> list[Reason]:
-    """The reasons, those with a measured number first: the messages of the rules for these facts,
-    and one sentence of meaning. Reasons that add little to title and earlier reasons are left
-    out."""
-    every = [Reason(_in_plain_words(text, view), repair) for text, repair in d.reasons]
-    said = [each for each in dict.fromkeys(every) if each.whole and not _is_answer(each.whole)]
-    said.sort(key=lambda each: not _numbers(each.text))
+    """Why, the one with a measured number first: what the rules say of these facts, and in a
+    sentence what it is. What says little more than title and earlier reasons is left out."""
+    messages: dict[Reason, None] = {}
+    for text, repair in d.reasons:
+        text = _in_plain_words(text, view)
+        both = whole(text, repair)
+        if both and not ("? " in both and _ANSWERED.search(both)):
+            messages[Reason(text, repair, both)] = None
+    said = sorted(messages, key=lambda each: not _numbers(each.text))
+    gist = first_sentence(d.gist)
     found: list[Reason] = []
+    told = d.headline
     known = _stems(d.headline)
-    for reason in [*said[:1], Reason(first_sentence(d.gist)), *said[1:]]:
-        why = reason.text  # its action is shown elsewhere
+    for reason in [*said[:1], Reason(gist, None, gist), *said[1:]]:
+        why = reason.text  # what to do about it is told elsewhere
         new = _stems(why) - known
-        told = " ".join([d.headline, *(each.whole for each in found)])
         measures = reason in said and bool(_numbers(why) - _numbers(told))
         share = NEWS if len(found) < MAX_WORDS or measures else NEWS_AT_LAST
         if (measures and not found) or len(new) > share * len(_stems(why)):
             found.append(reason)
+            told += f" {reason.whole}"
             known |= new
     if found:
         return found
-    first = [*said[:1], Reason(d.gist)][0]
+    first = [*said[:1], Reason(d.gist, None, d.gist)][0]
     repeats = d.headline.lower() in first.whole.lower() or not _stems(first.whole) - known
     return [first] if _numbers(first.whole) - _numbers(d.headline) or not repeats else []
 
 
-def _is_answer(message: str) -> bool:
-    return "? " in message and _ANSWERED.search(message) is not None
-
-
 def detailed(d: Diagnosis, found: Sequence[Reason]) -> list[Reason]:
-    """The reasons, after the title of the row if it alone concludes a finding: the lines above show
-    the title of the finding. The row's title is left out if it adds nothing."""
-    first = found[0] if found else Reason("")
-    if len(_stems(d.detail) - _stems(f"{d.title} {first.whole}")) < MIN_NEWS:
+    """The reasons, behind the title of the row that alone concludes a finding: above them stands
+    that of the finding. It is left out where it says no more."""
+    text, repair, both = found[0] if found else ("", None, "")
+    if len(_stems(d.detail) - _stems(f"{d.title} {both}")) < MIN_NEWS:
         return list(found)
-    return [first._replace(text=f"{d.detail}. {first.text}".rstrip()), *found[1:]]
+    first = Reason(f"{d.detail}. {text}".rstrip(), repair, f"{d.detail}. {both}".rstrip())
+    return [first, *found[1:]]
 
 
 def _in_plain_words(text: str, view: ReportView) -> str:
@@ -176,7 +174,8 @@ def titles(mark: str, found: Iterable[Any], style: str = "") -> Iterator[Line]:
 def new(found: Sequence[Reason], said: set[str]) -> list[Reason]:
     """The reasons that were not said before; the first one counts as said from now on."""
     new = [reason for reason in found if reason.whole not in said]
-    said.update(reason.whole for reason in new[:1])
+    if new:
+        said.add(new[0].whole)
     return new
 
 
@@ -370,16 +369,6 @@ def _plainly(name: str, value: object) -> str:
     if label.endswith(" s") and isinstance(value, int | float):
         return f"{label[:-2]} for {value:g} s"
     return f"{label} {one_line(str(value))}"
-
-
-def looked_at(view: ReportView) -> str:
-    """The subjects of the facts of a report, by their kinds, the most frequent first."""
-    counts: dict[str, int] = {}
-    for _, fact, derived in view.report.facts:
-        if not derived:
-            counts[fact.kind] = counts.get(fact.kind, 0) + 1
-    kinds = sorted(counts, key=lambda kind: (-counts[kind], kind))
-    return listed(f"{kind.replace('_', ' ')} ({counts[kind]})" for kind in kinds)
 
 
 def rivals(view: ReportView) -> Sequence[RuledOut]:
