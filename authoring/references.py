@@ -1,5 +1,5 @@
-"""What an entry tests, and which other entries it refers to: concludes, rules out, explains, needs
-or refines."""
+"""The tests of an entry, and the other entries that it refers to: concludes, rules out, explains,
+needs or refines."""
 
 from __future__ import annotations
 

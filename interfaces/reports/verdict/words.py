@@ -73,8 +73,9 @@ class Reason(NamedTuple):
 
 
 def reasons(d: Diagnosis, view: ReportView) -> list[Reason]:
-    """Why, the one with a measured number first: what the rules say of these facts, and in a
-    sentence what it is. What says little more than title and earlier reasons is left out."""
+    """The reasons for a diagnosis, one with a measured number first: messages of the rules, and the
+    first sentence of the summary. A reason that adds little to the title and the earlier ones is
+    left out."""
     messages: dict[Reason, None] = {}
     for text, repair in d.reasons:
         text = _in_plain_words(text, view)
@@ -87,7 +88,7 @@ def reasons(d: Diagnosis, view: ReportView) -> list[Reason]:
     told = d.headline
     known = _stems(d.headline)
     for reason in [*said[:1], Reason(gist, None, gist), *said[1:]]:
-        why = reason.text  # what to do about it is told elsewhere
+        why = reason.text  # the repair is shown elsewhere
         new = _stems(why) - known
         measures = reason in said and bool(_numbers(why) - _numbers(told))
         share = NEWS if len(found) < MAX_WORDS or measures else NEWS_AT_LAST
