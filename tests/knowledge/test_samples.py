@@ -29,7 +29,8 @@ def _own(row: Any, report: Report) -> list[Message]:
 
 def _bare(row: Any, title: str) -> str:
     """The title without whose it would be, which is said first of words that many use."""
-    return re.sub(r"^If it comes from [^:]+: ", "", title) if row.emitter.wording == "common" else title
+    common = row.emitter.wording == "common"
+    return re.sub(r"^If it comes from [^:]+: ", "", title) if common else title
 
 
 def test_every_sample_is_answered_by_the_text_of_its_row(
