@@ -105,7 +105,7 @@ def test_revisions_of_git(diagnose, repository):
     ("arguments", "said"),
     [
         (("v2", "HEAD"), "neither a folder nor a revision"),
-        (("--", "--output=x", "HEAD"), "no revision"),
+        (("--", "--output=x", "HEAD"), "is not a revision"),
         (("v1", "HEAD", "--folder", "other"), "has no folder"),
         (("v1", "HEAD", "--folder", "../x"), "git says"),
     ],

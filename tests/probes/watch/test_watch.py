@@ -177,12 +177,12 @@ def test_signals_reach_the_command_and_its_own_handling_counts(number):
     assert "FACTS" in out
 
 
-@pytest.mark.slow
+@pytest.mark.deep  # the recorder has to get the lock a few times before the signal
 def test_a_job_that_is_killed_while_it_keeps_the_lock_shows_where():
     code = HOLD + "time.sleep(1.5)\nprint('ready', flush=True)\nhold(60)\n"
     process = drive(code)
     assert process.stdout.readline() == "ready\n"
-    time.sleep(8)
+    time.sleep(20)
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
