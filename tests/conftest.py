@@ -55,8 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Fewer examples, of fixed seeds, also for properties that say how many they want; of the
-    formats that a slow test is given, one for people and one for programs."""
+    formats that a slow test is given, one for people and one for programs. The tests of a file run
+    in one worker, so that what they share is made once."""
     for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
         given = getattr(item, "callspec", None)
         format_ = given.params.get("format_", "text") if given else "text"
         if item.get_closest_marker("slow") and format_ not in ("text", "json"):
