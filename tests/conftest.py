@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,20 @@ from modelmedic.engine import Diagnoser
 from modelmedic.engine.compiler import knowledge_base
 
 ROOT = Path(__file__).resolve().parent.parent
+# Takes the knowledge in the folder argv[1] for the shipped one.
+ON_KNOWLEDGE = """
+import sys
+from modelmedic.engine.compiler import knowledge_base
+folder = sys.argv.pop(1)
+knowledge_base.SHIPPED_KNOWLEDGE = folder
+knowledge_base.SHIPPED_FOLDERS = (folder, *knowledge_base.SHIPPED_FOLDERS[1:])
+"""
+# Runs the command line in argv[1:].
+RUN = """
+from modelmedic.interfaces.cli.main import main
+main(sys.argv[1:])
+"""
+
 SHARE = 4  # without --deep, a property is tried on one example in so many
 
 # Time limits are pytest-timeout's. Every run tries the same examples, so that a change is judged by
@@ -92,6 +107,12 @@ def small_knowledge() -> Path:
     """Two diagnoses with a rule each. In place of the shipped knowledge it makes quick what is done
     to all of the knowledge."""
     return ROOT / "tests" / "small_knowledge"
+
+
+@pytest.fixture(scope="session")
+def small_command(small_knowledge: Path) -> tuple[str, ...]:
+    """``diagnose`` upon the small knowledge."""
+    return (sys.executable, "-c", ON_KNOWLEDGE + RUN, str(small_knowledge))
 
 
 @pytest.fixture

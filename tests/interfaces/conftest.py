@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from ..conftest import ON_KNOWLEDGE
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "modelmedic.interfaces.cli.main")
 
@@ -24,20 +26,6 @@ try:
 finally:
     with open(listing, "w") as file:
         file.write(" ".join(sys.modules))
-"""
-
-# Takes the knowledge in the folder argv[1] for the shipped one.
-ON_KNOWLEDGE = """
-import sys
-from modelmedic.engine.compiler import knowledge_base
-folder = sys.argv.pop(1)
-knowledge_base.SHIPPED_KNOWLEDGE = folder
-knowledge_base.SHIPPED_FOLDERS = (folder, *knowledge_base.SHIPPED_FOLDERS[1:])
-"""
-# Runs the command line in argv[1:].
-RUN = """
-from modelmedic.interfaces.cli.main import main
-main(sys.argv[1:])
 """
 
 
@@ -103,12 +91,6 @@ def diagnose(run: Callable[..., Answer]) -> Callable[..., Answer]:
         return run(*COMMAND, *arguments, **more)
 
     return diagnose
-
-
-@pytest.fixture(scope="session")
-def small_command(small_knowledge: Path) -> tuple[str, ...]:
-    """``diagnose`` upon the small knowledge."""
-    return (sys.executable, "-c", ON_KNOWLEDGE + RUN, str(small_knowledge))
 
 
 @pytest.fixture(scope="session")

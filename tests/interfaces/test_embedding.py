@@ -113,6 +113,7 @@ def test_threads_may_share_it(doctor, facts):
     assert found == wanted * 8
 
 
+@pytest.mark.usefixtures("small_base")
 def test_threads_may_load_at_once(tmp_path):
     with ThreadPoolExecutor(4) as pool:
         loaded = list(pool.map(lambda _: Diagnoser.load(cache=tmp_path / "cache"), range(4)))

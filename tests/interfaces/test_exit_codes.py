@@ -9,10 +9,12 @@ import sys
 
 import pytest
 
+from ..conftest import ON_KNOWLEDGE
+
 COMMAND = (sys.executable, "-m", "modelmedic.interfaces.cli.main")
-# Breaks the main job at its start, as a bug of ours would.
+# Breaks the main job at its start, as a bug of ours would. It is tried again without the cache, so
+# it runs upon the small knowledge in the folder argv[1].
 BROKEN = """
-import sys
 from modelmedic.interfaces.context import Context
 from modelmedic.interfaces.cli.main import main
 def broken(*arguments):
@@ -20,6 +22,17 @@ def broken(*arguments):
 Context.emit_report = broken
 main(sys.argv[1:])
 """
+
+
+@pytest.fixture
+def broken(small_knowledge):
+    """The command with a bug that raises this."""
+
+    def broken(error):
+        code = ON_KNOWLEDGE + BROKEN.format(error=error)
+        return (sys.executable, "-c", code, str(small_knowledge))
+
+    return broken
 
 
 @pytest.fixture
@@ -84,22 +97,22 @@ def test_help_and_version(diagnose, command):
 @pytest.mark.parametrize(
     "error", ["RuntimeError('boom')", "RecursionError()", "MemoryError()", "OSError(5, 'boom')"]
 )
-def test_a_bug_of_ours_is_one_line(run, slow_steps, error):
-    command = (sys.executable, "-c", BROKEN.format(error=error), "--facts", slow_steps)
-    text = run(*command)
+def test_a_bug_of_ours_is_one_line(run, slow_steps, error, broken, tmp_path):
+    command = (*broken(error), "--facts", slow_steps)
+    text = run(*command, MODELMEDIC_CACHE=str(tmp_path))
     assert (text.code, text.out) == (70, "")
     assert text.err.startswith(f"MM399 internal error: {error.split('(')[0]}:")
     assert "--debug" in text.err
-    plain = run(*command, "--format", "json")
+    plain = run(*command, "--format", "json", MODELMEDIC_CACHE=str(tmp_path))
     assert (plain.code, plain.err) == (70, "")
     assert [e["code"] for e in plain.json["errors"]] == ["MM399"]
 
 
-def test_debug_shows_where_it_broke(environment, slow_steps):
-    code = BROKEN.format(error="RuntimeError('boom')")
+def test_debug_shows_where_it_broke(environment, slow_steps, broken, tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", code, "--facts", str(slow_steps), "--debug"],
-        env=environment, capture_output=True, text=True, timeout=100, check=False,
+        [*broken("RuntimeError('boom')"), "--facts", str(slow_steps), "--debug"],
+        env=environment | {"MODELMEDIC_CACHE": str(tmp_path)}, capture_output=True, text=True,
+        timeout=100, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (70, "")
     assert "Traceback (most recent call last)" in done.stderr

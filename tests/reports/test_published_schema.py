@@ -6,17 +6,11 @@ import json
 import jsonschema
 import pytest
 
-from modelmedic.engine import Diagnoser
 from modelmedic.engine.diagnosis.consultation import TOOL
 from modelmedic.facts import ModelMedicError, Problem
 from modelmedic.facts.fact_file import read_facts
 from modelmedic.interfaces.reports.formats import Document, Failure, render, render_failure
 from modelmedic.interfaces.reports.output_guard import redacted
-
-
-@pytest.fixture(scope="module")
-def doctor():
-    return Diagnoser.load(engine="reference")
 
 
 @pytest.fixture(scope="module")
