@@ -10,18 +10,23 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from modelmedic.engine import Diagnoser
-from modelmedic.engine.compiler import knowledge_base
+from modelmedic.engine.compiler import build, knowledge_base
+from modelmedic.engine.compiler.build import Texts
+from modelmedic.engine.inference.derivation import Work
 
 ROOT = Path(__file__).resolve().parent.parent
 # Takes the knowledge in the folder argv[1] for the shipped one.
 ON_KNOWLEDGE = """
 import sys
-from modelmedic.engine.compiler import knowledge_base
+from modelmedic.engine.compiler import build, knowledge_base
+from modelmedic.engine.compiler.build import Texts
+from modelmedic.engine.inference.derivation import Work
 folder = sys.argv.pop(1)
 knowledge_base.SHIPPED_KNOWLEDGE = folder
 knowledge_base.SHIPPED_FOLDERS = (folder, *knowledge_base.SHIPPED_FOLDERS[1:])
@@ -32,7 +37,8 @@ from modelmedic.interfaces.cli.main import main
 main(sys.argv[1:])
 """
 
-SHARE = 4  # without --deep, a property is tried on one example in so many
+LARGE = 100  # files: the shipped knowledge has hundreds
+SHARE = 10  # without --deep, a property is tried on one example in so many
 
 # Time limits are pytest-timeout's. Every run tries the same examples, so that a change is judged by
 # what it changes; --deep looks for new ones.
@@ -63,9 +69,32 @@ def pytest_configure(config: pytest.Config) -> None:
     # be one that captures, and has no file number.
     with contextlib.suppress(ImportError):
         importlib.import_module("mcp")
+    _compile_once()
     # Under nohup, or in the background of a script, SIGINT is ignored, and so by every child.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _compile_once() -> None:
+    """In a process, the same large knowledge is compiled once: what is compiled does not change."""
+    compile_ = build._build
+    kept: dict[object, build.Built] = {}
+
+    def compiled_once(
+        vocabulary: Texts, knowledge: Texts, overlays: Any, today: str, tests: bool, *rest: Any
+    ) -> build.Built:
+        vocabulary, knowledge = tuple(vocabulary), tuple(knowledge)
+        timed = any(isinstance(each, Work) and each._is_up for each in rest)
+        if overlays or timed or len(knowledge) < LARGE:
+            return compile_(vocabulary, knowledge, overlays, today, tests, *rest)
+        key = vocabulary, knowledge, today, tests
+        if key not in kept:
+            while len(kept) > 1:
+                del kept[next(iter(kept))]
+            kept[key] = compile_(vocabulary, knowledge, (), today, tests, *rest)
+        return kept[key]
+
+    build._build = compiled_once
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

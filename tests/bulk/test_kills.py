@@ -9,7 +9,7 @@ import pytest
 SCRIPT = Path(__file__).with_name("kills.py")
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.deep,
     pytest.mark.timeout(7200),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc"),
 ]

@@ -16,6 +16,8 @@ from modelmedic.interfaces.bulk.local import LocalRunner
 from modelmedic.interfaces.bulk.records import Chunk, Position, Record
 from modelmedic.interfaces.bulk.worker import Worker, packed
 
+pytestmark = pytest.mark.deep
+
 THREADS = 16
 ROUNDS = 12
 KINDS = ("screen", "screen_json", "diagnose", "why_not", "what_if", "session")
@@ -143,7 +145,6 @@ def test_a_fork_while_threads_diagnose(doctor, requests, ask, told):
             thread.join()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("full", [False, True])
 def test_spawned_processes(setup_of, fact_sets, full):
     """Knowledge travels by pickle; what the others say is what this process says."""

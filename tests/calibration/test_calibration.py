@@ -9,6 +9,8 @@ from .faults import KINDS, faulty_runs
 from .healthy_runs import healthy_run, healthy_runs
 from .measure import WARNS, Examiner
 
+pytestmark = pytest.mark.deep
+
 VISIBLE = json.loads(Path(__file__).with_name("visible.json").read_text("utf-8"))
 TOOLS = ("Qwen/Qwen3-235B-A22B-Instruct-2507", "rl-tools", "0.6.1")
 
@@ -24,7 +26,6 @@ def test_long_steps_of_sampling_and_tools_are_no_finding(examiner):
     assert [found.id for found in examiner.findings(run) if found.severity in WARNS] == []
 
 
-@pytest.mark.slow
 def test_healthy_runs(examiner):
     worst = {
         run.name: {found.severity for found in examiner.findings(run)} for run in healthy_runs()
@@ -34,7 +35,6 @@ def test_healthy_runs(examiner):
     assert len(warned) <= len(worst) // 100, warned
 
 
-@pytest.mark.slow
 def test_visible_faults(examiner):
     named = []
     for kind, level, run in faulty_runs(4):

@@ -65,6 +65,7 @@ def test_a_traceback_can_be_pasted_at_any_question(terminal: Start) -> None:
     term.wait("Account is blocked for billing")
 
 
+@pytest.mark.deep
 def test_someone_who_knows_nothing_is_asked_what_can_be_looked_at(
     terminal: Start, tmp_path: Path
 ) -> None:
@@ -78,6 +79,7 @@ def test_someone_who_knows_nothing_is_asked_what_can_be_looked_at(
     term.wait("Account is blocked for billing")
 
 
+@pytest.mark.deep
 def test_someone_who_knows_and_has_nothing_is_told_what_would_help(terminal: Start) -> None:
     term = terminal()
     term.wait("What is wrong?")
@@ -86,6 +88,7 @@ def test_someone_who_knows_and_has_nothing_is_told_what_would_help(terminal: Sta
     term.wait("understood: A step, a call or the start of the job never comes to an end")
 
 
+@pytest.mark.deep
 def test_ctrl_c_once_puts_aside_twice_leaves_and_resume_goes_on(
     terminal: Start, home: Path
 ) -> None:
@@ -113,6 +116,7 @@ def test_ctrl_c_clears_a_line_that_is_being_typed(terminal: Start) -> None:
     assert "again leaves" not in term.text
 
 
+@pytest.mark.deep
 def test_it_explains_why_how_why_not_and_what_if(terminal: Start) -> None:
     term = terminal(rows=60)
     to_pipelining(term)
@@ -128,6 +132,7 @@ def test_it_explains_why_how_why_not_and_what_if(terminal: Start) -> None:
     term.wait("did you mean 'tinker.billing.blocked'?")
 
 
+@pytest.mark.deep
 def test_forty_columns(terminal: Start) -> None:
     term = terminal(columns=40, rows=90)
     term.answer("help")
@@ -140,6 +145,7 @@ def test_forty_columns(terminal: Start) -> None:
     term.wait_for(lambda: term.toolbar.endswith("F1 help"), "for a toolbar that fits")
 
 
+@pytest.mark.deep
 def test_the_window_can_change_its_size(terminal: Start) -> None:
     term = terminal(columns=100)
     term.ready()
@@ -151,6 +157,7 @@ def test_the_window_can_change_its_size(terminal: Start) -> None:
     term.wait("why this is asked")
 
 
+@pytest.mark.deep
 def test_words_complete_fuzzily(terminal: Start) -> None:
     term = terminal()
     term.wait("What is wrong?")
@@ -173,6 +180,7 @@ def test_colour_is_never_alone(terminal: Start) -> None:
     assert not any(f"\x1b[{n}m" in term.raw for n in (31, 32, 33, 34, 35, 36))
 
 
+@pytest.mark.deep
 def test_answers_in_any_script(terminal: Start) -> None:
     term = terminal()
     term.wait("What is wrong?")
@@ -192,6 +200,7 @@ def test_hostile_text_is_shown_escaped(terminal: Start) -> None:
         assert control not in term.raw
 
 
+@pytest.mark.deep
 def test_screen_readers_get_plain_lines(terminal: Start) -> None:
     term = terminal(ACCESSIBLE="1", NO_COLOR="1")
     term.wait("your words, or ?] >")
@@ -210,6 +219,7 @@ def test_keys(terminal: Start) -> None:
     term.wait_for(lambda: term.toolbar.endswith(" vi"), "for the mode of the keys")
 
 
+@pytest.mark.deep
 def test_keys_of_vi(terminal: Start) -> None:
     term = terminal("--vi")
     term.wait("What is wrong?")
@@ -218,6 +228,7 @@ def test_keys_of_vi(terminal: Start) -> None:
     term.wait("these commands")
 
 
+@pytest.mark.deep
 def test_history_is_private_and_holds_no_keys(terminal: Start, home: Path) -> None:
     term = terminal()
     term.wait("What is wrong?")
@@ -230,6 +241,7 @@ def test_history_is_private_and_holds_no_keys(terminal: Start, home: Path) -> No
     assert "abcdefghijklmnop" not in text
 
 
+@pytest.mark.deep
 def test_saving_reporting_and_handing_over(terminal: Start, tmp_path: Path) -> None:
     term = terminal()
     to_pipelining(term)
@@ -247,6 +259,7 @@ def test_saving_reporting_and_handing_over(terminal: Start, tmp_path: Path) -> N
     term.wait("did you mean 'packet'?")
 
 
+@pytest.mark.deep
 def test_the_opening_fits_a_small_screen(terminal: Start) -> None:
     term = terminal(columns=80, rows=24)
     term.wait("Enter shows 15 to 26")

@@ -77,6 +77,7 @@ def test_phrases_of_others_are_understood(
     assert found["right"] + found["near"] >= 0.95 * (len(one) - found["wrong"]), found
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("apart", "right", "wrong"), [(True, 0.60, 0.06), (False, 0.80, 0.02)])
 def test_phrases_of_further_authors_are_understood(
     understander: Understander, apart: bool, right: float, wrong: float

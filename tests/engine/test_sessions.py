@@ -18,6 +18,7 @@ QUIETLY = settings(
 )
 
 
+@pytest.mark.deep
 def test_a_session_equals_a_diagnosis_from_scratch(worlds, kit):
     reports = set()
 

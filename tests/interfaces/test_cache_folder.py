@@ -41,6 +41,7 @@ def test_empty_switches_it_off(diagnose, modules_after, slow_steps, tmp_path):
     assert not list(tmp_path.glob("**/knowledge-*"))
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform != "linux", reason="where it is depends on the platform")
 def test_where_it_is_kept(diagnose, slow_steps, tmp_path):
     home = {"HOME": str(tmp_path), "MODELMEDIC_CACHE": None, "XDG_CACHE_HOME": None}

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 HTML = "{http://www.w3.org/1999/xhtml}"
 PYDANTIC = "tinker.env.pydantic-prerelease-serialization"
-pytestmark = pytest.mark.xdist_group("kb_docs")
+pytestmark = [pytest.mark.deep, pytest.mark.xdist_group("kb_docs")]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,6 @@ def test_there_is_a_page_for_every_entry(diagnose, site):
         }
 
 
-@pytest.mark.slow
 def test_pages_are_well_formed_and_links_lead_somewhere(site):
     folder = site("html")
     trees = {path.name: parsed(path) for path in sorted(folder.glob("*.html"))}

@@ -128,6 +128,7 @@ def test_each_anchor_is_found_moved_changed_or_gone(
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.deep
 def test_a_folder_of_sources_can_stand_for_a_package(
     diagnose: Run, overlay: Path, folder: Callable[..., Path]
 ) -> None:
@@ -138,6 +139,7 @@ def test_a_folder_of_sources_can_stand_for_a_package(
     assert "GONE local/errors.yaml:82" in answer.out or "Wind the crank" in answer.out
 
 
+@pytest.mark.deep
 def test_a_package_that_is_not_installed_is_said_to_be(diagnose: Run, overlay: Path) -> None:
     answer = diagnose("kb", "drift", "--kb", overlay)
     assert "toy-press: not installed, 10 anchors not looked for" in answer.out

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Run = Callable[..., Any]
 RULES = """
 schema: modelmedic/rules/1
@@ -20,6 +22,7 @@ rules:
 CASES = "schema: modelmedic/tests/1\ncases: []\n"
 
 
+@pytest.mark.deep
 def test_every_shipped_rule_can_be_reached(diagnose: Run, disk: Callable[[str, str], Path]) -> None:
     answer = diagnose("kb", "coverage", "--kb", disk(RULES, CASES), "-f", "json")
     ways = {each["rule"]: each["from"] for each in answer.json["reach"]}

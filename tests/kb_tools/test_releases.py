@@ -101,6 +101,7 @@ def told(answer: Any) -> dict[str, list[tuple[str, ...]]]:
 WANTED = {pair: sorted(map(tuple, changes)) for pair, changes in TOY["changes"].items()}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("made", [as_wheel, as_sdist, as_folder])
 def test_every_change_is_found_whatever_the_form(
     diagnose: Run, aside: Path, made: Callable[..., Path]

@@ -148,6 +148,7 @@ def test_a_dropped_citation_is_missed(built: Built, tmp_path: Path) -> None:
     assert not found.complete
 
 
+@pytest.mark.deep
 def test_the_coverage_command_fails_on_an_uncovered_statement(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

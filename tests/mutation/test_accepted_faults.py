@@ -12,7 +12,7 @@ from modelmedic.engine.compiler.knowledge_base import shipped_layer
 from modelmedic.facts import Fact
 from modelmedic.probes.messages.probe import read_messages
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 
 def test_no_acceptance_is_stale() -> None:

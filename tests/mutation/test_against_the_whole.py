@@ -17,7 +17,7 @@ from modelmedic.engine.compiler.linking import link
 from modelmedic.facts import Fact, Problem
 from modelmedic.probes.messages.probe import read_messages
 
-pytestmark = [pytest.mark.slow, pytest.mark.long]
+pytestmark = [pytest.mark.deep, pytest.mark.long]
 
 
 def _noticed(built: Built, trials: Trials, fault: Fault) -> bool:

@@ -74,7 +74,7 @@ def facts_of(parts):
     return [word for path in parts for word in ("--facts", path)]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_hash_seeds(run, parts, expected):
     """Every fifth one also compiles the knowledge again."""
     command = (sys.executable, "-P", "-c", ONE, *facts_of(parts), "-f", "json")
@@ -126,6 +126,7 @@ def test_the_order_inside_files(diagnose, parts, expected, tmp_path):
     assert moved.replace(str(tmp_path), str(parts[0].parent)) == expected
 
 
+@pytest.mark.deep
 def test_the_order_of_knowledge_files():
     vocabulary, knowledge = map(list, shipped_layer(tests=False).texts())
     right = encode(build_or_raise(vocabulary, knowledge))
@@ -170,6 +171,7 @@ def test_the_clock_says_nothing(run, diagnose, parts, format_):
     assert jumped.code == 1
 
 
+@pytest.mark.deep
 def test_how_the_file_system_lists_a_folder(tmp_path):
     """The order in which a file system lists a folder is that in which its files were made."""
     files = sorted(KNOWLEDGE.rglob("*.yaml"))

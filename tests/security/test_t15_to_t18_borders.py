@@ -184,6 +184,7 @@ def test_t18_what_is_kept_is_for_its_owner_alone(environment, slow_steps, tmp_pa
         assert mode(path) & 0o077 == 0, f"{path.name} {mode(path):o}"
 
 
+@pytest.mark.deep
 def test_t18_planted_links_are_not_followed(environment, diagnose, slow_steps, tmp_path):
     """What somebody else put where the cache or the output will be written stays as it is."""
     victim = tmp_path / "victim"
@@ -199,6 +200,7 @@ def test_t18_planted_links_are_not_followed(environment, diagnose, slow_steps, t
     assert not stored.is_symlink()
 
 
+@pytest.mark.deep
 def test_t18_a_poisoned_cache_is_made_anew(diagnose, slow_steps, tmp_path):
     cache = tmp_path / "cache"
     right = diagnose("--facts", slow_steps, MODELMEDIC_CACHE=str(cache)).out

@@ -9,10 +9,11 @@ import pytest
 
 from modelmedic.interfaces.inspection import gather
 
+pytestmark = pytest.mark.deep
+
 RUNNER = Path(__file__).with_name("run_recipe.py")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["sl_basic", "math_rl"])
 def test_a_recipe_that_runs_well(recipe, doctor, tmp_path):
     pytest.importorskip("tinker_cookbook")

@@ -16,6 +16,8 @@ from modelmedic.probes.replay.weight_orders import Around
 
 from .test_trials import ALL, ATTENTION, EXPERTS, MLP, MOE, OWN, PARTS, PROMPT, WIDTH
 
+pytestmark = pytest.mark.deep
+
 np = pytest.importorskip("numpy")
 GATED = {"act": "silu", "gated": True}
 

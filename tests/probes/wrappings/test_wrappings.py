@@ -14,6 +14,8 @@ from modelmedic.reading.text.plain_text import plain_text
 
 from . import LOSE_CLASS, NEED_EXCEPTION, WRAPPINGS, Sent
 
+pytestmark = pytest.mark.deep
+
 # Shares of all pairs of a message and a form: the same first answer; the same class and words.
 LEAST = 0.98
 LEAST_WORDS = 0.95

@@ -139,6 +139,7 @@ def test_baselines(diagnose, write, tmp_path):
         assert clean(diagnose("--facts", "facts.json", "--baseline", "known.yaml")).code == 2
 
 
+@pytest.mark.deep
 def test_bulk(diagnose, tmp_path):
     """What cannot be diagnosed stands in a file of its own."""
     lines = [json.dumps([PLAIN]), json.dumps([{"kind": KEY}]), f'[{{"kind": "{KEY}', "[]"]

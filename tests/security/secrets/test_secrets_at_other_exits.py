@@ -12,7 +12,7 @@ import pytest
 
 from modelmedic.interfaces.reports.formats import FORMATS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 CRASH = """
 import sys
 from modelmedic.interfaces.context import Context

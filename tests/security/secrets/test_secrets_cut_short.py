@@ -8,7 +8,7 @@ import pytest
 
 from modelmedic.interfaces.reports.formats import FORMATS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 LIMITS = (40, 60, 80, 120, 200, 300, 400, 500)
 
 

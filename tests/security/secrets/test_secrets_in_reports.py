@@ -83,6 +83,7 @@ def test_messages(said, planted, clean, format_):
         clean(said("decode", "-", "-f", format_, stdin=f"a\n{text}\n{secret.text}\nb\n"))
 
 
+@pytest.mark.deep
 def test_packets(program, planted_folder, raw_facts, clean, tmp_path):
     for name, source in (("artefacts", planted_folder), ("facts", raw_facts)):
         packet = tmp_path / f"{name}.zip"
@@ -95,6 +96,7 @@ def test_packets(program, planted_folder, raw_facts, clean, tmp_path):
               *members.values())  # fmt: skip
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("format_", ["text", "json"])
 def test_comparisons_and_answers(program, raw_facts, clean, format_, tmp_path):
     report, half = tmp_path / "report.json", tmp_path / "half.json"
@@ -119,6 +121,7 @@ def test_baselines(program, raw_facts, clean, tmp_path):
     clean(done.stdout, done.stderr, baseline.read_text(), again.stdout, again.stderr)
 
 
+@pytest.mark.deep
 def test_plots(program, planted_folder, clean, tmp_path):
     pytest.importorskip("matplotlib")
     page = tmp_path / "page.html"
