@@ -8,25 +8,28 @@ import importlib.util
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.compiler import build, knowledge_base
-from modelmedic.engine.compiler.build import Texts
+from modelmedic.engine.compiler.changes import Applied
+from modelmedic.engine.compiler.store.files import Texts
 from modelmedic.engine.inference.derivation import Work
+from modelmedic.facts.strict_yaml import Read
 
 ROOT = Path(__file__).resolve().parent.parent
 # Takes the knowledge in the folder argv[1] for the shipped one.
 ON_KNOWLEDGE = """
 import sys
 from modelmedic.engine.compiler import build, knowledge_base
-from modelmedic.engine.compiler.build import Texts
+from modelmedic.engine.compiler.changes import Applied
+from modelmedic.engine.compiler.store.files import Texts
 from modelmedic.engine.inference.derivation import Work
+from modelmedic.facts.strict_yaml import Read
 folder = sys.argv.pop(1)
 knowledge_base.SHIPPED_KNOWLEDGE = folder
 knowledge_base.SHIPPED_FOLDERS = (folder, *knowledge_base.SHIPPED_FOLDERS[1:])
@@ -81,17 +84,23 @@ def _compile_once() -> None:
     kept: dict[object, build.Built] = {}
 
     def compiled_once(
-        vocabulary: Texts, knowledge: Texts, overlays: Any, today: str, tests: bool, *rest: Any
+        vocabulary_texts: Texts,
+        knowledge_texts: Texts,
+        overlays: Sequence[tuple[Texts, Texts]],
+        today: str,
+        tests: bool,
+        read: Read,
+        work: Work,
+        applied: Applied,
     ) -> build.Built:
-        vocabulary, knowledge = tuple(vocabulary), tuple(knowledge)
-        timed = any(isinstance(each, Work) and each._is_up for each in rest)
-        if overlays or timed or len(knowledge) < LARGE:
-            return compile_(vocabulary, knowledge, overlays, today, tests, *rest)
-        key = vocabulary, knowledge, today, tests
+        rest = (today, tests, read, work, applied)
+        if overlays or work._is_up or len(knowledge_texts) < LARGE:
+            return compile_(vocabulary_texts, knowledge_texts, overlays, *rest)
+        key = tuple(vocabulary_texts), tuple(knowledge_texts), today, tests
         if key not in kept:
             while len(kept) > 1:
                 del kept[next(iter(kept))]
-            kept[key] = compile_(vocabulary, knowledge, (), today, tests, *rest)
+            kept[key] = compile_(vocabulary_texts, knowledge_texts, (), *rest)
         return kept[key]
 
     build._build = compiled_once
