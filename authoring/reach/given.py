@@ -9,11 +9,13 @@ not here may give everything that it declares.
 
 from __future__ import annotations
 
-import ast
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 from typing import Any, NamedTuple
 
 from ...engine.inference.program import Test
@@ -22,6 +24,8 @@ from ...facts import Kind, Vocabulary
 _PACKAGE = Path(__file__).resolve().parents[2]
 _PROBES = _PACKAGE / "probes"
 _CODE = ("probes", "reading", "facts")
+_RELATIVE = re.compile(r"^[ \t]*from (\.+)([\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
+_NAME = re.compile(r"\w+")
 
 
 class Given:
@@ -96,30 +100,35 @@ def _with_imports(folder: Path) -> set[Path]:
 
 @cache
 def _read(path: Path) -> _Module:
-    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
-    names = frozenset(name for node in nodes for name in _names(node))
-    return _Module(names, frozenset(module for node in nodes for module in _imports(node, path)))
+    """From compiled code, which Python keeps: parsing all probes again would take seconds."""
+    code = SourceFileLoader(path.stem, str(path)).get_code(path.stem)
+    names = frozenset(_names(code)) if code else frozenset()
+    return _Module(names, frozenset(_imports(path.read_text("utf-8"), path)))
 
 
-def _names(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield node.value
-    elif isinstance(node, ast.keyword | ast.arg) and node.arg:
-        yield node.arg
-    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-        yield node.target.id
+def _names(code: CodeType) -> Iterator[str]:
+    """The texts, and the names of parameters, arguments and annotated attributes."""
+    yield from code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    ahead: list[object] = [*code.co_consts]
+    while ahead:
+        value = ahead.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, tuple | frozenset):
+            ahead += value
+        elif isinstance(value, CodeType):
+            yield from _names(value)
 
 
-def _imports(node: ast.AST, path: Path) -> Iterator[Path]:
-    if not isinstance(node, ast.ImportFrom) or not node.level:
-        return
-    base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
-    if base.relative_to(_PACKAGE).parts[:1] not in {(name,) for name in _CODE}:
-        return
-    for place in (base, *(base / alias.name for alias in node.names)):
-        for module in (place.with_suffix(".py"), place / "__init__.py"):
-            if module.is_file():
-                yield module
+def _imports(text: str, path: Path) -> Iterator[Path]:
+    for dots, module, listed, names in _RELATIVE.findall(text):
+        base = path.parents[len(dots) - 1].joinpath(*module.split("."))
+        if base.relative_to(_PACKAGE).parts[:1] not in {(name,) for name in _CODE}:
+            continue
+        for place in (base, *(base / name for name in _NAME.findall(listed or names))):
+            for file in (place.with_suffix(".py"), place / "__init__.py"):
+                if file.is_file():
+                    yield file
 
 
 @cache
