@@ -97,7 +97,7 @@ demo: $(RUN) ## the main job on a real example: a fine-tuning run with slow step
 
 # ---- develop ------------------------------------------------------------------------------------
 
-test: $(DEV) ## all tests, with the same examples in every run
+test: $(DEV) ## the tests, with the same examples in every run
 	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
 
 # `hypothesis` is the mark that hypothesis gives to its properties; `long` is in both runs.
