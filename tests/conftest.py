@@ -25,11 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Takes the knowledge in the folder argv[1] for the shipped one.
 ON_KNOWLEDGE = """
 import sys
-from modelmedic.engine.compiler import build, knowledge_base
-from modelmedic.engine.compiler.changes import Applied
-from modelmedic.engine.compiler.store.files import Texts
-from modelmedic.engine.inference.derivation import Work
-from modelmedic.facts.strict_yaml import Read
+from modelmedic.engine.compiler import knowledge_base
 folder = sys.argv.pop(1)
 knowledge_base.SHIPPED_KNOWLEDGE = folder
 knowledge_base.SHIPPED_FOLDERS = (folder, *knowledge_base.SHIPPED_FOLDERS[1:])
