@@ -48,7 +48,7 @@ def read_mapping(
     written = found.get("component_mapping")
     rows = written if isinstance(written, list) else []
     if not isinstance(written, list):
-        wrong["entry-shape"].append("component_mapping is no list")
+        wrong["entry-shape"].append("component_mapping is not a list")
     declared = found.get("mapping_size")
     if declared is not None and declared != len(rows):
         wrong["size-mismatch"].append(f"mapping_size {declared!r}, {len(rows)} entries")

@@ -18,8 +18,8 @@ _END_MARKS = ("eos", "im_end", "eot", "end_of", "endoftext", "</s>", "end_token"
 _BASELINES = frozenset({"advantage", "advantages", "baseline"})
 _REFERENCES = frozenset({"compute_logprobs", "compute_logprobs_async", "ref_logprobs",
                          "base_logprobs"})  # fmt: skip
-_NOT_GIVEN = "that what it encodes is given to Tinker"
-_ONE_MODEL = "that what is sampled is of the model that is trained"
+_NOT_GIVEN = "that the text it encodes is given to Tinker"
+_ONE_MODEL = "that the samples come from the model being trained"
 _GUARDS = frozenset({"ValueError", "TypeError", "Exception", ""})
 
 

@@ -277,7 +277,7 @@ def _defaults(script: Script) -> list[Setting]:
         if usable is not None:
             short = name.lstrip("-").replace("-", "_").lower()
             place = _Default(node, short)
-            assumed = "" if stated else f"that {short} reaches the training as it stands here"
+            assumed = "" if stated else f"that {short} reaches the training unchanged"
             found.append(Setting(_NAMES.get(short, short), usable, place, assumed))
 
     for name, assigned in _assigned(script):

@@ -40,7 +40,7 @@ def find_failures(script: Script) -> Iterator[Finding]:
 def _assumption(script: Script, handler: ast.ExceptHandler) -> str:
     """The assumption under which silence is a fault; empty if there is none."""
     if _is_commented(script, handler):
-        return "that the failure matters, although a comment speaks of it"
+        return "that the failure matters, although a comment mentions it"
     function = script.function_of(handler)
     if function is None:
         return ""
