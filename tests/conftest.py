@@ -1,4 +1,4 @@
-"""What all tests share: the tree they test, one compiled knowledge, and a run that does not depend
+"""Shared by all tests: the tree they test, one compiled knowledge, and a run that does not depend
 on the machine: its seeds, its home folder, its environment and its signals are the tests' own."""
 
 import contextlib
@@ -44,7 +44,7 @@ SHARE = 10  # without --deep, a property is tried on one example in so many
 settings.register_profile("same", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.register_profile("deep", deadline=None, print_blob=True)
 
-# What a machine may have set and would show in outputs.
+# Settings that a machine may have and that would show in outputs.
 NOT_OURS = ("CLICOLOR", "COLUMNS", "FORCE_COLOR", "GITHUB_", "LINES", "MODELMEDIC_", "NO_COLOR",
             "PYTHONWARNINGS", "XDG_")  # fmt: skip
 OURS = {"MODELMEDIC_UNDER_TEST", "MODELMEDIC_UPDATE"}
@@ -103,9 +103,9 @@ def _compile_once() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Fewer examples, of fixed seeds, also for properties that say how many they want; of the
-    formats that a slow test is given, one for people and one for programs. The tests of a file run
-    in one worker, so that what they share is made once."""
+    """Use fewer examples, of fixed seeds, also for properties that set their own number; of the
+    formats that a slow test is given, use one for people and one for programs. The tests of a file
+    run in one worker, so that anything they share is made once."""
     for item in items:
         if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))

@@ -97,10 +97,10 @@ def folders_in_circles(root: Path = ROOT) -> list[list[str]]:
     """Folders that point at each other, directly or over others, with the modules between them.
 
     Within each package, what lies in it (a module, or a folder with all below it) is one point. So
-    the modules of a package may stand above and below one of its folders, as ``probe.py`` and
-    ``terms.py`` do, but no module does both, not even over others. The ``__init__`` of the package
-    is not a point: it hands on names of what lies in it. Between the packages on top the contracts
-    of ``pyproject.toml`` rule.
+    the modules of a package may be above and below one of its folders, as ``probe.py`` and
+    ``terms.py`` are, but no module is both, not even through others. The ``__init__`` of the
+    package is not a point: it hands on names of what lies in it. Between the packages on top the
+    contracts of ``pyproject.toml`` rule.
     """
     points = arrows(root)
     packages = {name for name, path in modules(root).items() if path.name == "__init__.py"}
@@ -117,7 +117,8 @@ def folders_in_circles(root: Path = ROOT) -> list[list[str]]:
 
 
 def _child(package: str, name: str) -> str:
-    """What in a package a module belongs to; "" for the package itself and for others."""
+    """The direct child of a package that a module belongs to; "" for the package itself and for
+    others."""
     rest = name.removeprefix(f"{package}.")
     return f"{package}.{rest.partition('.')[0]}" if rest != name else ""
 

@@ -1,7 +1,7 @@
 """Figures of the house: ``make figures``.
 
 How much code a fact, an error text and a script pass, import cycles, modules a folder, lines of
-code. The limits stand in ``tests/architecture/test_figures.py``.
+code. The limits are in ``tests/architecture/test_figures.py``.
 """
 
 from __future__ import annotations

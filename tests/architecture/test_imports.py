@@ -1,5 +1,5 @@
-"""What contracts between layers (``lint-imports``, see pyproject.toml) cannot say: imports written
-relatively, extras imported late, and what the engine may not touch."""
+"""Rules that the contracts between layers (``lint-imports``, see pyproject.toml) cannot express:
+relative imports, late imports of extras, and what the engine may not touch."""
 
 import ast
 import re
@@ -102,7 +102,7 @@ def early_extras(path: Path, tree: ast.Module) -> Iterator[str]:
 
 
 def forbidden_in_engine(path: Path, tree: ast.Module) -> Iterator[Use]:
-    """What a module of the engine must not use."""
+    """Yield what a module of the engine must not use."""
     for use in imports(tree):
         if use.level == 0 and use.name.split(".")[0] in NOT_IN_ENGINE:
             yield use
@@ -141,7 +141,7 @@ UPWARDS = {
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory):
-    """What lint-imports says of a house of empty rooms with imports upwards in functions."""
+    """The output of lint-imports for a tree of empty packages with upward imports in functions."""
     top = tmp_path_factory.mktemp("house")
     for name in LAYERS:
         room = top.joinpath("modelmedic", *name.split("."))
@@ -199,7 +199,7 @@ def test_tests_import_the_installed_library():
 
 
 def test_the_engine_loads_neither_terminal_nor_tensors_nor_requests():
-    # What the syntax trees cannot show: imports through third parties.
+    # Imports through third parties do not show in the syntax trees.
     program = (
         "import sys, modelmedic.engine, modelmedic.facts\n"
         "heavy = {'click', 'prompt_toolkit', 'requests', 'rich', 'tinker', 'torch'}\n"

@@ -1,5 +1,5 @@
-"""What is said of the compiled modules agrees with the Python: they are there, and a ``.pxd`` file
-declares what its class has. Only the compiled build would notice."""
+"""The declarations of the compiled modules agree with the Python: the modules exist, and a ``.pxd``
+file declares what its class has. Only the compiled build would notice a difference."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def written(path: Path) -> dict[str, tuple[set[str], set[str]]]:
 
 
 def _attributes(node: ast.ClassDef) -> set[str]:
-    """What is assigned to ``self`` and what stands in ``__slots__``."""
+    """The names that are assigned to ``self`` and those in ``__slots__``."""
     names = {
         target.attr
         for part in ast.walk(node)

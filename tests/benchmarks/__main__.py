@@ -51,7 +51,7 @@ class Goal(NamedTuple):
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on."""
+    """Describe the machine that the figures depend on."""
     model = ""
     if (cpu := Path("/proc/cpuinfo")).exists():
         names = [line for line in cpu.read_text().splitlines() if line.startswith("model name")]
@@ -91,7 +91,7 @@ def _is_compiled() -> bool:
 
 
 def goals(parts: Mapping[str, Any]) -> Iterator[Goal]:
-    """What the project wants of these figures."""
+    """Yield the project's goals for these figures."""
     if "peers" in parts:
         yield from _against_clips(parts["peers"])
     if "growth" in parts:

@@ -3,8 +3,8 @@
     python tests/benchmarks/bench_bulk.py cores|memory|kills|feed|ray|leak or     make bench
 
 BULK_RECORDS (1,000,000), BULK_LEAK (1,000,000) and BULK_KILLS (20) make it shorter; BULK_WORKERS
-says how many processes work on the memory and the kills. The records are those of the stories of
-the knowledge, so what they cost is what real runs cost.
+sets how many processes work on the memory and the kills. The records are those of the stories of
+the knowledge, so they cost as much as real runs.
 """
 
 import itertools
@@ -194,7 +194,7 @@ def test_kills() -> None:
 
 
 def taken_away(folder: Path) -> list[bytes]:
-    """What a job left, and the folder as it was before."""
+    """Return what a job left, and put the folder back as it was before."""
     places = [folder / f"o{ending}" for ending in (".jsonl", ".jsonl.errors.jsonl", ".json")]
     contents = [place.read_bytes() if place.exists() else b"" for place in places]
     for place in folder.glob("o.*"):
@@ -213,7 +213,8 @@ def noted(journal: Path) -> int:
 
 @pytest.mark.bench
 def test_feed() -> None:
-    """What the job's own process does for each record: read, hand over, take back, write, count."""
+    """Time what the job's own process does for each record: read, hand over, take back, write,
+    count."""
     import pickle
 
     doctor = Diagnoser.load()

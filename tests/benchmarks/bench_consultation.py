@@ -58,7 +58,8 @@ class _Terminal:
         return time.perf_counter() - begin
 
     def processor(self) -> float:
-        """Seconds that the program has computed so far; not a number where nobody tells."""
+        """Seconds that the program has computed so far; not a number if the system does not report
+        them."""
         try:
             figures = Path(f"/proc/{self._child.pid}/schedstat").read_text(encoding="ascii")
         except OSError:

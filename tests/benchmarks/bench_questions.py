@@ -67,7 +67,8 @@ def _reached(doctor: Diagnoser) -> tuple[int, int]:
 
 
 def _seconds(doctor: Diagnoser, done: Rehearsal) -> list[float]:
-    """What a keypress would wait for in each state: report, plan and next step, from nothing."""
+    """The seconds that a keypress would wait in each state for report, plan and next step, from
+    nothing."""
     spent = []
     for number in range(1, len(done.dialogue.entries) + 1):
         probes = doctor.base.vocabulary.probes

@@ -1,4 +1,4 @@
-"""What redaction costs in this tree against another one, such as an earlier commit, in one run.
+"""The cost of redaction in this tree against another one, such as an earlier commit, in one run.
 
     git worktree add /tmp/earlier 5da3ddd
     python tests/benchmarks/bench_redaction.py /tmp/earlier [--rounds 9] [--json FILE]
@@ -49,7 +49,7 @@ for line in sys.stdin:
 
 
 def documents(trees: Sequence[Tree]) -> dict[str, list[Any]]:
-    """What is redacted, by groups."""
+    """The documents to redact, by group."""
     sys.path.insert(0, str(_ROOT / "tests" / "security" / "redaction"))
     from corpus import contexts, formats, innocent  # type: ignore[import-not-found]
     from measure import encoded, shows  # type: ignore[import-not-found]
@@ -121,12 +121,12 @@ class Tree:
         self._read()
 
     def give(self, documents: Mapping[str, Any]) -> None:
-        """What is to be redacted."""
+        """Send the documents to redact."""
         self._write(json.dumps(documents))
         self._read()
 
     def redacted(self, texts: Sequence[str]) -> list[str]:
-        """What becomes of texts."""
+        """Return the texts after redaction."""
         self._write(json.dumps({"?": texts}))
         answer: list[str] = json.loads(self._read())
         return answer

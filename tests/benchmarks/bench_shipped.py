@@ -68,7 +68,7 @@ def _names(doctor: Diagnoser, facts: Sequence[Flat]) -> set[str]:
 
 
 def _key(doctor: Diagnoser, fact: Flat) -> str:
-    """What a fact is about; of functional kinds only one holds."""
+    """The thing that a fact is about; only one fact of a functional kind holds for it."""
     kind = doctor.base.vocabulary.kinds[fact["kind"]]
     names = ("kind", *kind.key) if kind.functional else sorted(fact)
     return json.dumps([fact.get(name) for name in names])

@@ -1,4 +1,4 @@
-"""What watching costs a job: paired runs of the same work with and without the monitor.
+"""The cost of watching a job: paired runs of the same work with and without the monitor.
 
     python tests/benchmarks/bench_watch.py        or        make bench
 

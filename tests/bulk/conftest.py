@@ -126,7 +126,7 @@ class InThisProcess:
 
 @pytest.fixture(scope="session")
 def setup_of(doctor: Diagnoser, compiled: Path) -> Callable[..., Setup]:
-    """What workers need; ``more`` are fields of the setup."""
+    """The setup that workers need; ``more`` are fields of it."""
     with pytest.MonkeyPatch.context() as changed:
         changed.setenv("MODELMEDIC_CACHE", str(compiled))
         knowledge = packed(doctor.base)

@@ -1,5 +1,5 @@
 """Kills processes of bulk jobs at random instants: every job must end by itself, or when it is
-given again, with the bytes of a job that nobody disturbed.
+given again, with the bytes of an undisturbed job.
 
     python tests/bulk/kills.py [500] [--seed 1] [--runner local|ray]      or     make kills
 
@@ -39,7 +39,8 @@ PATIENCE = 30.0
 
 
 class Kill(NamedTuple):
-    """What was killed, after how long, and how the job ended: ``itself``, or ``rerun``."""
+    """The process that was killed, after how long, and how the job ended: ``itself``, or
+    ``rerun``."""
 
     victim: str
     after: float
@@ -145,7 +146,7 @@ class Harness:
         return (self._folder / "said").read_text(errors="replace")
 
     def _taken_away(self) -> list[bytes]:
-        """What a job left; nothing else of it may be there any more."""
+        """Return what a job left, and remove it; nothing else of the job may be there any more."""
         places = [self._folder / f"o{end}" for end in (".jsonl", ".jsonl.errors.jsonl", ".json")]
         contents = [place.read_bytes() for place in places]
         left = sorted(place.name for place in self._folder.glob("o.*"))
@@ -170,7 +171,7 @@ def write_records(path: Path) -> None:
 
 
 def role(pid: int) -> str:
-    """What a process is for, with Ray."""
+    """The role of a process in a job with Ray."""
     try:
         command = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ")
     except OSError:

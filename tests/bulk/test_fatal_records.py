@@ -17,7 +17,7 @@ def worker(setup_of):
 
 @pytest.fixture
 def survival(worker):
-    """A worker whose process ends at records that say so."""
+    """A worker whose process ends at records that ask for it."""
 
     def attempt(chunk):
         if any(b"fatal" in record.data for record in chunk.records):

@@ -43,7 +43,7 @@ def folder(tmp_path_factory, record, write_lines):
 
 @pytest.fixture(scope="module")
 def wanted(folder, plan_of, in_this_process):
-    """What the records come to without any processes."""
+    """The outputs for the records when this process does all the work."""
     run_job(plan_of(folder / "wanted", folder / "r.jsonl"), in_this_process, NoProgress())
     return outputs(folder / "wanted")
 

@@ -1,4 +1,4 @@
-"""What stands in the results of a bulk job: the same as when each record is diagnosed alone."""
+"""The results of a bulk job: the same as when each record is diagnosed alone."""
 
 import gzip
 import json

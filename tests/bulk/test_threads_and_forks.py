@@ -1,5 +1,5 @@
-"""One diagnoser for many: threads with mixed requests, forks and spawned processes say exactly what
-one caller after the other is told."""
+"""One diagnoser for many: threads with mixed requests, forks and spawned processes give exactly the
+answers that callers get one after the other."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def ask(requests):
 
 @pytest.fixture(scope="module")
 def told(doctor, requests, ask):
-    """What each request is answered when nothing else happens."""
+    """The answer to each request when nothing else happens."""
     return {request: ask(doctor, request) for request in requests[0]}
 
 
@@ -147,7 +147,7 @@ def test_a_fork_while_threads_diagnose(doctor, requests, ask, told):
 
 @pytest.mark.parametrize("full", [False, True])
 def test_spawned_processes(setup_of, fact_sets, full):
-    """Knowledge travels by pickle; what the others say is what this process says."""
+    """Knowledge travels by pickle; the other processes answer as this process does."""
     setup = setup_of(full=full)
     records = [Record("r", n, json.dumps(facts).encode()) for n, facts in enumerate(fact_sets)]
     chunks = [Chunk(tuple(records[n : n + 3]), Position(), 0) for n in range(0, len(records), 3)]

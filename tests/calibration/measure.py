@@ -1,4 +1,5 @@
-"""What the shipped knowledge says of a run: gathered by the probes of metrics and logs."""
+"""Conclusions of the shipped knowledge about a run, from what the probes of metrics and logs
+gather."""
 
 from __future__ import annotations
 

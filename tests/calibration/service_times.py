@@ -75,7 +75,7 @@ def training_s(service: Service, tokens: float, chance: random.Random, cycles: i
 
 
 class Rollouts(NamedTuple):
-    """What a round of sampling took and gave."""
+    """The time that a round of sampling took, and its results."""
 
     seconds: float
     episodes: int

@@ -25,7 +25,7 @@ def matchers(root):
 
 @pytest.fixture(scope="module")
 def match(matchers):
-    """What a line means to the matcher, as a runner reads it."""
+    """Read a line with the matcher, as a runner does."""
 
     def match(line, owner="modelmedic"):
         (pattern,) = matchers[owner]["pattern"]

@@ -53,7 +53,7 @@ class Terminal:
 
     @property
     def lines(self) -> list[str]:
-        """What is on the screen."""
+        """The lines on the screen."""
         return [line.rstrip() for line in self._screen.display]
 
     @property

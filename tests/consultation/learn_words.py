@@ -1,8 +1,8 @@
 """Learns the weights of signs from phrases: writes knowledge/words/weights.yaml (`make words`).
 
 A softmax regression over the signs of each phrase, first over all signs, then over those that count
-most. What a corpus sets apart stays out, whoever wrote it again. A phrase of an older corpus may
-mean its symptom or a closer one whose triage goes on there."""
+most. Phrases that a corpus sets apart stay out, whoever wrote them again. A phrase of an older
+corpus may mean its symptom or a closer one whose triage goes on there."""
 
 import base64
 import math
@@ -215,7 +215,7 @@ def written(weights: Mapping[str, object], source: str) -> str:
 
 
 def packed(signs: str) -> str:
-    """What :func:`unpacked` reads."""
+    """Pack signs into the form that :func:`unpacked` reads."""
     of_row: dict[str, list[str]] = {}
     for line in signs.splitlines():
         sign, row = line.rsplit(" ", 1)

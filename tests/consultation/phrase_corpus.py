@@ -23,7 +23,7 @@ _APART = {"corpus.yaml": "02468ace", "others.yaml": "0369cf", "authors": "0148c"
 
 
 class Phrase(NamedTuple):
-    """What is said, and what is meant by it."""
+    """The words of a user, and what they mean."""
 
     text: str
     symptoms: frozenset[str] = frozenset()
@@ -33,7 +33,7 @@ class Phrase(NamedTuple):
 
     @property
     def blind(self) -> bool:
-        """Whether it belongs to the half that nobody tunes on."""
+        """Whether it belongs to the half that is never used for tuning."""
         return set_apart("corpus.yaml", self.text)
 
     def led(self, leads: Mapping[str, str]) -> "Phrase":

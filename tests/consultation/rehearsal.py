@@ -148,7 +148,8 @@ class Person:
         return dialogue.answered(step, self.answer(step, dialogue.facts))
 
     def answer(self, question: AskedQuestion, known: Collection[Fact] = ()) -> str:
-        """What is true, as far as the case says; of things to look at, the one with most news."""
+        """The true answer, as far as the case says; of things to look at, the one with most
+        news."""
         sets = dict(question.sets)
         kind, attribute = sets.pop("kind"), sets.pop("attribute", "")
         if kind == "answer":
@@ -167,7 +168,7 @@ class Person:
         return UNKNOWN
 
     def gather(self, probe: str) -> list[Fact]:
-        """What a probe finds."""
+        """Return the facts that a probe finds."""
         kinds = self._doctor.base.vocabulary.probes[probe].gathers
         source = (Provenance(f"probe:{probe}"),)
         return [Fact(f.kind, f.values, source) for f in self._facts if f.kind in kinds]

@@ -1,4 +1,4 @@
-"""What people type, and what it is taken for."""
+"""Answers that people type, and how they are understood."""
 
 import pytest
 from hypothesis import given

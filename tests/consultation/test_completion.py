@@ -1,4 +1,4 @@
-"""What can complete a half-typed line; one table of commands for help, completion and parsing."""
+"""Completions of a half-typed line; one table of commands for help, completion and parsing."""
 
 from collections.abc import Callable
 from pathlib import Path

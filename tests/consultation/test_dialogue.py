@@ -66,7 +66,7 @@ def test_a_question_ahead_of_its_turn_counts_and_leaves_the_others_open(doctor: 
 
 
 def steps_of(dialogue: Dialogue) -> list[AskedQuestion]:
-    """What is asked of somebody who knows nothing."""
+    """The questions to a user who knows nothing."""
     found = []
     while (step := (dialogue.more() if dialogue.paused else dialogue).next()) is not None:
         if isinstance(step, AskedQuestion):

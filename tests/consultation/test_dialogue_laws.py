@@ -202,7 +202,7 @@ def has_choices(state: Dialogue) -> bool:
 @given(data=st.data())
 @settings(max_examples=15)
 def test_the_state_follows_from_the_entries_alone(doctor: Diagnoser, data: st.DataObject) -> None:
-    """So a session that is written down, skipped questions included, goes on as it was."""
+    """A session that is written down, skipped questions included, therefore goes on as it was."""
     *_, last = session(data, begun(doctor, data.draw(symptoms(doctor))))
     for length in range(1, len(last.entries) + 1):
         kept = [

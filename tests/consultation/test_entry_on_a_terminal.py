@@ -17,7 +17,7 @@ ASKED = "Enter: not known)"
 
 @pytest.fixture
 def complaint(tmp_path: Path) -> str:
-    """A facts file of which a verdict proposes a probe that only reads."""
+    """A facts file whose verdict proposes a probe that only reads."""
     path = tmp_path / "facts.json"
     facts = [{"kind": "symptom", "name": "slow-steps"}]
     path.write_text(json.dumps({"schema": "modelmedic/facts/1", "facts": facts}))
@@ -25,8 +25,8 @@ def complaint(tmp_path: Path) -> str:
 
 
 def ended(term: Any, keys: str) -> None:
-    """Send keys, and wait for the end. What this machine has decides whether a question comes
-    first; nobody answers it."""
+    """Send keys, and wait for the end. Whether a question comes first depends on what this machine
+    has; it stays unanswered."""
     term.send(keys)
     term.wait_for(lambda: not term._child.isalive() or ASKED in term.text, "for the end")
     if term._child.isalive():

@@ -70,7 +70,7 @@ def test_keys_that_end_things(typed: Play, place: str) -> None:
 
 
 def answers(played: Played) -> list[tuple[str, str]]:
-    """What was said; a question that Ctrl-C put aside has no answer."""
+    """The questions with their answers; a question that Ctrl-C put aside has no answer."""
     entries = played.dialogue.entries
     return [(entry.question, entry.answer) for entry in entries if entry.answer != "unknown"]
 

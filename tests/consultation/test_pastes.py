@@ -86,7 +86,7 @@ def test_binary(terminal: Start) -> None:
 
 @pytest.mark.slow
 def test_typed_ahead(terminal: Start) -> None:
-    """What is pasted before the first prompt is there is one answer as well."""
+    """A paste before the first prompt appears is one answer as well."""
     term = terminal()
     term.send(COLOURED)
     term.wait(FOUND)

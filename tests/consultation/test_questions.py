@@ -44,7 +44,7 @@ def test_every_story_is_told_to_its_expected_end(
 def test_hardly_a_story_takes_more_questions_than_the_authored_order(
     pairs: Sequence[tuple[Rehearsal, Rehearsal]],
 ) -> None:
-    """What is best on average may cost one question in a single case."""
+    """The order that is best on average may cost one question in a single case."""
     worse = {
         ours.story.name: (len(ours.turns), len(authored.turns))
         for ours, authored in pairs

@@ -109,7 +109,7 @@ def test_nothing_that_was_said_is_lost(
 def test_a_key_that_the_line_editor_fails_at(
     doctor: Diagnoser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As some commands of vi do: what is typed afterwards is taken."""
+    """Some commands of vi fail like this; keys typed afterwards are still taken."""
 
     def fails(buffer: Buffer) -> None:
         raise AssertionError("cursor_position=8, len_text=0")

@@ -1,4 +1,4 @@
-"""What is asked in a world of a few rules, where one can see by hand what should be."""
+"""Questions in a world of a few rules, where the right ones can be worked out by hand."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -83,7 +83,7 @@ def world(tmp_path: Path) -> World:
 
 
 def asked(dialogue: Dialogue, **answers: str) -> list[str]:
-    """The questions to somebody who gives the answers by fact kind, else does not know."""
+    """The questions to a user who gives the answers by fact kind, else does not know."""
     found = []
     while (step := dialogue.next()) is not None:
         assert not isinstance(step, Offer)

@@ -1,6 +1,6 @@
 """Golden transcripts of scripted consultations.
 
-A case is a file of answers; its transcript stands beside it. After a wanted change, run
+A case is a file of answers; its transcript lies beside it. After a wanted change, run
 ``MODELMEDIC_UPDATE=1 pytest tests/consultation`` and read the difference.
 """
 

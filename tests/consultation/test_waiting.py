@@ -1,4 +1,4 @@
-"""What a person at a terminal sees while a command works, and what Ctrl-C does.
+"""The screen that a person sees while a command works, and the effect of Ctrl-C.
 
 Nothing here is slow by chance: what a command reads waits at a gate until the test opens it."""
 

@@ -82,7 +82,7 @@ def test_phrases_of_others_are_understood(
 def test_phrases_of_further_authors_are_understood(
     understander: Understander, apart: bool, right: float, wrong: float
 ) -> None:
-    """Three people, each in a manner of their own. What is apart is not learned from."""
+    """Three people, each in a manner of their own. Phrases set apart are not learned from."""
     said = [
         phrase
         for name in training_files()
@@ -186,7 +186,7 @@ def with_slip(text: str) -> str:
 
 
 def test_prose_about_other_things_is_no_complaint(understander: Understander) -> None:
-    """Technical English that nobody wrote for this: the help texts of Python."""
+    """Technical English that was not written for this: the help texts of Python."""
     text = " ".join(re.sub(r"\s+", " ", topic) for topic in pydoc_data.topics.topics.values())
     sentences = [
         s for s in re.split(r"(?<=[.?!])\s+", text) if re.fullmatch(r"[\w ,.'-]{20,90}", s)

@@ -1,6 +1,6 @@
-"""The consultation in this process, with somebody who types: the line editor of the terminal with
-its own keyboard on a pipe, and a screen of a size that changes. Faster than a terminal, and the
-same keys arrive in the same pieces each time."""
+"""The consultation in this process, with a user who types: the line editor of the terminal with its
+own keyboard on a pipe, and a screen of a size that changes. Faster than a terminal, and the same
+keys arrive in the same pieces each time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SIZES = {"narrow": Size(24, 40), "wide": Size(40, 100)}
 
 
 class Played(NamedTuple):
-    """What came of a session: the dialogue at its end, the screen, and the file it is kept in."""
+    """The outcome of a session: the dialogue at its end, the screen, and the file it is kept in."""
 
     dialogue: Dialogue
     shown: str

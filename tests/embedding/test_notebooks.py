@@ -1,4 +1,4 @@
-"""What a notebook, and rich, show of a report."""
+"""Reports as a notebook, and rich, show them."""
 
 import io
 import json

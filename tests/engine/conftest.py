@@ -1,8 +1,8 @@
-"""What the engine tests share: knowledge from snippets, all backends, and made-up worlds.
+"""Shared by the engine tests: knowledge from snippets, all backends, and made-up worlds.
 
 A *world* is a small vocabulary, knowledge in every form and sets of facts. It goes through the same
 door as shipped knowledge (YAML text, entry models, compiler), so that nothing is tested which an
-author could not write. The generators stand in `world_strategies`, given to tests by fixtures.
+author could not write. The generators are in `world_strategies`, given to tests by fixtures.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ A file holds one world and cases about it:
 - knowledge (``diagnoses`` by id with what differs from a plain one, ``rules``, ``errors``,
   ``trees``, ``classifications``, ``parameters``) with what comes out of each case's facts:
   ``holds``, ``out``, ``derived``, ``conflicting``, ``messages`` are exact sets, ``order`` is the
-  exact order of diagnoses, ``confidence`` and ``explained_by`` tell of the ids that they name;
+  exact order of diagnoses, ``confidence`` and ``explained_by`` describe the ids that they name;
 - ``problems``: the exact codes with which the compiler refuses, each with a text that it names.
 """
 

@@ -92,7 +92,7 @@ def test_backends_agree(part, worlds, kit, monkeypatch):
 
 
 def smallest(flats, differ):
-    """Facts of which none can be left out if the backends are to differ."""
+    """Facts none of which can be left out if the backends are to differ."""
     at = 0
     while at < len(flats):
         fewer = flats[:at] + flats[at + 1 :]
@@ -101,7 +101,7 @@ def smallest(flats, differ):
 
 
 def count(seen, world, derivation):
-    """What the firings of a case have exercised."""
+    """Count what the firings of a case have exercised."""
     assert not derivation.capped
     program = world.base.program
     seen["cases"] += 1

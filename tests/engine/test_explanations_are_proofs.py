@@ -48,7 +48,7 @@ def within(found: Any, event: Any) -> bool:
 
 
 def ordered(op: str, a: Any, b: Any) -> bool | None:
-    """Comparison of two values of one type, as versions where the operator says so."""
+    """Compare two values of one type, as versions if the operator is one for versions."""
     if op.startswith("version_"):
         left, right, name = version(a), version(b), op.removeprefix("version_")
         if left is None or right is None:
@@ -111,7 +111,7 @@ class Checker:
         assert proven == set(self.facts)
 
     def check_step(self, step: Any) -> list[set[Any]]:
-        """One firing; returns the facts for each positive premise, of which one suffices."""
+        """Check one firing; returns the facts for each positive premise, one of which suffices."""
         self.steps += 1
         binding = dict(zip(step.rule.variables, step.firing.binding, strict=True))
         assert [p.literal for p in step.premises] == list(step.rule.literals)

@@ -1,4 +1,5 @@
-"""What an action installs is what the installed packages allow, or it says what has to move."""
+"""The packages that an action installs suit the installed ones, or the action says what has to
+move."""
 
 from __future__ import annotations
 

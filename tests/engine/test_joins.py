@@ -102,7 +102,8 @@ def partial_matches(rule: Any, program: Any, facts: Any) -> int:
 
 
 def test_the_work_is_that_of_trying_all(world: Any, kit: Any, engine: str) -> None:
-    """So it depends neither on the strategy nor on the order of facts. One less is too little."""
+    """The work depends neither on the strategy nor on the order of facts. One less is too
+    little."""
     works = []
     doctor = world.doctors[engine]
     rules = world.base.program.rules
@@ -125,8 +126,8 @@ def test_the_work_is_that_of_trying_all(world: Any, kit: Any, engine: str) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 3, 20])
 def test_backends_stop_alike(worlds: Any, kit: Any, most: int) -> None:
-    """What is left does not depend on the backend, nor on the order of the facts, and is a part of
-    what the whole run derives."""
+    """The facts left after a stop do not depend on the backend, nor on the order of the facts, and
+    are a part of what the whole run derives."""
     stopped = []
 
     @seed(1)
@@ -205,7 +206,7 @@ def test_all_rules_together_have_one_bound(wide: Any) -> None:
 def test_a_hostile_join_stops_at_its_bound(
     kit: Any, monkeypatch: pytest.MonkeyPatch, strategy: str, count: int, common: bool
 ) -> None:
-    """What it does is counted, in rows taken and partial matches made: times depend on machines."""
+    """The work is counted in rows taken and partial matches made: times depend on machines."""
     if strategy not in kit.ENGINES:
         pytest.skip("durable-rules is not installed")
     spent = []

@@ -242,7 +242,7 @@ def test_hash_seeds_and_processes_change_nothing(worlds, kit):
 
 
 def test_too_many_firings_are_reported(kit, engine):
-    """101 x 100 pairs are more than the cap, and the report says so."""
+    """101 x 100 pairs are more than the cap, and the report mentions it."""
     kinds = {name: {"functional": False, "attributes": {
         "s": {"type": "string", "required": True}}} for name in ("left", "right")}  # fmt: skip
     when = {"all": [{"fact": "left", "where": {"s": "$a"}},

@@ -51,7 +51,7 @@ def test_a_number_of_several_texts_is_found_once_by_any() -> None:
 
 
 def test_patterns_of_alternatives_are_not_tried_on_every_text() -> None:
-    """Each stands under the texts of its alternatives; those that need none are tried always."""
+    """Each is listed under the texts of its alternatives; those that need none are tried always."""
     wanted = ("(?i)Read timed out|connection (?:reset|refused)", "disk quota", "x(?:a|b)")
     tests = [program.Test("text", "matches", each) for each in wanted]
     patterns = [program.Pattern("m", (test,), (), False) for test in tests]

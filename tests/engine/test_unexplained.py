@@ -1,4 +1,5 @@
-"""Which errors count as explained: those on which a diagnosis rests, and what tells of the same."""
+"""Errors that count as explained: those on which a diagnosis rests, and those that report the
+same."""
 
 from __future__ import annotations
 

@@ -162,8 +162,8 @@ class Maker:
         return rule
 
     def _chain(self, bound: dict[str, str]) -> list[Any]:
-        """Patterns of which each shares a variable with one before it; now and then a truth value
-        meets a number."""
+        """Patterns, each sharing a variable with one before it; now and then a truth value meets a
+        number."""
         parts: list[Flat] = []
         for number in range(pick(self.draw, [2, 3, 4, 4, 4])):
             name = pick(self.draw, [*self.kinds, *(k for k in self.kinds if k[0] == "k")])
@@ -238,7 +238,8 @@ class Maker:
         return self._pattern(bound, "negated")
 
     def ground(self) -> Flat:
-        """A condition that may be negated, without variables, over kinds that nobody concludes."""
+        """A condition that may be negated, without variables, over kinds that no entry
+        concludes."""
         name = pick(self.draw, [n for n, kind in self.kinds.items() if kind["functional"]])
         kind = self.kinds[name]
         where = {}

@@ -1,4 +1,4 @@
-"""What the tests of facts share: the data files, and a vocabulary with each type of attribute."""
+"""Shared by the tests of facts: the data files, and a vocabulary with each type of attribute."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _MOST_FILES = 60
 _TEXT_KEYS = ("message", "text", "error")
 _VARIANTS = 4
 _CAPTURES = 1
-"""Of each set of faults."""
+"""How many captures are made of each set of faults."""
 _SOUND = ("llama", "gemma2", "qwen3-moe", "gpt-oss")
 
 
@@ -122,7 +122,7 @@ def _programs() -> Iterator[tuple[str, Path]]:
     from tests.probes.script.training.variants import variant
 
     for name, sound in itertools.product(NAMES, (False, True)):
-        for seed in range(-1, _VARIANTS):  # -1: the program as it stands
+        for seed in range(-1, _VARIANTS):  # -1: the program unchanged
             files = marked(name, sound)
             plain, _ = without_marks(variant(files, seed) if seed >= 0 else files)
             with _folder() as made:
@@ -181,4 +181,4 @@ def _some(faults: list[Any], name: str) -> list[Any]:
 
 
 MAKERS = {"story": _stories, "program": _programs, "pair": _pairs, "capture": _captures}
-"""What makes folders, with their names; each folder is gone after its use."""
+"""Functions that make folders, with their names; each folder is gone after its use."""

@@ -42,7 +42,8 @@ _TEXT = 400_000
 
 
 class Reading(NamedTuple):
-    """What one artefact gave: how it was read, its digest, a name for people, and the outcome."""
+    """The reading of one artefact: how it was read, its digest, a name for people, and the
+    outcome."""
 
     way: str
     identity: str

@@ -64,7 +64,7 @@ def _read(items: list[dict[str, Any]], vocabulary: Vocabulary) -> list[Fact]:
 
 
 def identity(facts: list[Fact]) -> str:
-    """What a set is recognised by, whatever file it stands in."""
+    """The identity of a set of facts, whatever file it is in."""
     return _short(json.dumps([fact.sort_key() for fact in facts]))
 
 

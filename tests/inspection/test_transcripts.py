@@ -18,7 +18,7 @@ SAID = ("exception", "message", "status_code", "outcome", "seconds", "call", "lo
 
 
 def expected(record: dict[str, Any]) -> list[str]:
-    """The diagnoses of which one must come first; none for a call without fault."""
+    """The diagnoses, one of which must come first; none for a call without fault."""
     for rule in RULES:
         fits = re.fullmatch(rule["scenario"], record["scenario"])
         if fits and rule.get("outcome", record["outcome"]) == record["outcome"]:

@@ -1,6 +1,6 @@
 """Experiment folders at every stopping point: the next stage, its command and what it lacks.
 
-A case (``cases/*.yaml``) is put together from ``parts/``: each part is what one run or one hand
+A case (``cases/*.yaml``) is put together from ``parts/``: each part holds what one run or one hand
 left in the folder, and later parts come later in time (Python files end in ``.py.txt`` there, so
 that no tool takes them for ours). To add a case, add a file.
 """

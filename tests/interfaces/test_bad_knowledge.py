@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 CASES = yaml.safe_load(Path(__file__).with_name("cases").joinpath("bad_knowledge.yaml").read_text())
-# What pydantic finds wrong with a value is advice by itself.
+# Problems that pydantic finds with a value are advice by themselves.
 SPEAKS_FOR_ITSELF = {"bad-id"}
 
 RULE = """

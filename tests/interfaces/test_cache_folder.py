@@ -1,5 +1,5 @@
-"""Where the cache is, whether it is used, and when it is made again. (The quick way to its folder
-gives the answer of platformdirs.)"""
+"""The place of the cache, whether it is used, and when it is made again. (The quick way to its
+folder gives the answer of platformdirs.)"""
 
 import os
 import sys

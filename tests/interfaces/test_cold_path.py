@@ -1,4 +1,5 @@
-"""What a start of the main job does not load. Each of these would cost more than the diagnosis."""
+"""Modules that a start of the main job does not load. Each of these would cost more than the
+diagnosis."""
 
 import subprocess
 import sys
@@ -18,7 +19,7 @@ SLOW = {
 }  # fmt: skip
 
 
-# What an interpreter may have loaded for others, and the report for programs does without.
+# Modules that an interpreter may have loaded for others; the report for programs does without them.
 EXPRESSIONS = {"enum", "importlib", "json", "re", "shlex", "warnings"}
 
 

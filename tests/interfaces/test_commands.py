@@ -22,7 +22,7 @@ some output after
 BAD_FACTS = yaml.safe_load(
     Path(__file__).with_name("cases").joinpath("bad_facts.yaml").read_text(encoding="utf-8")
 )
-# What JSON Schema cannot say: most of it is refused while the text is read.
+# Problems that JSON Schema cannot express: most are refused while the text is read.
 BEYOND_SCHEMAS = {"MM108", "MM109", "MM118", "MM119", "lone surrogate",
                   "number too large to be finite"}  # fmt: skip
 

@@ -40,7 +40,7 @@ def run(shell, program, environment, folder=None):
 
 @pytest.fixture(scope="module")
 def in_bash(shell_environment):
-    """The completions that bash gets for words; the last is what is being typed."""
+    """The completions that bash gets for words; the last word is still being typed."""
 
     def in_bash(*words, folder=None):
         if shutil.which("bash") is None:

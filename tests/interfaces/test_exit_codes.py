@@ -1,4 +1,4 @@
-"""What the exit code says, and what goes to which stream when something goes wrong."""
+"""The meaning of exit codes, and what goes to which stream when something goes wrong."""
 
 import contextlib
 import json

@@ -169,7 +169,7 @@ def test_watching(overlay, environment, small_command):
 
 
 def _until(stream, word):
-    """The next line with a word; the test's own limit ends a wait in vain."""
+    """The next line with a word; the test's own limit ends a wait without success."""
     while word not in (line := stream.readline()):
         time.sleep(0 if line else 0.1)
     return line

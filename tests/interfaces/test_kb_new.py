@@ -8,7 +8,7 @@ pytestmark = pytest.mark.slow
 
 FORMS = ("rule", "error", "tree", "classification", "diagnosis", "observable", "issue")
 DIAGNOSIS = "tinker.perf.gil-contention"
-# What a person writes at the marked places, by a part of the text of the mark.
+# Texts that a person writes at the marked places, by a part of the text of the mark.
 BY_TEXT = [
     ("its text, {x}", "kettle {x} boils over"), ("its text, verbatim", "kettle 9 boils over"),
     ("a text that it is not", "kettle 9 is cold"),

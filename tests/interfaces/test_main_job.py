@@ -13,7 +13,7 @@ SYMPTOMS = {
     "tinker.perf.heartbeat-warnings",
 }
 
-# The outer contract. A key that is not here breaks somebody's parser when it goes or is renamed.
+# The outer contract. A key that is not here breaks a user's parser when it goes or is renamed.
 REPORT_KEYS = {
     "schema", "tool", "knowledge", "status", "facts", "diagnoses", "ruled_out", "unknown", "next",
     "messages", "errors",
@@ -147,7 +147,7 @@ def test_the_short_text_is_a_verdict(diagnose, slow_steps, report):
     first = report["diagnoses"][0]
     text = diagnose("--facts", slow_steps).out
     assert text.startswith(f"[error] {first['title']}")
-    assert text.count(first["title"]) == 1 and "=> " not in text  # it still stands on the screen
+    assert text.count(first["title"]) == 1 and "=> " not in text  # it is still on the screen
     assert f"$ {first['actions'][0]['command']}\n" in text and "run/logs.log:211" in text
     assert "tinker.rule." not in text and len(text.splitlines()) <= 24
 

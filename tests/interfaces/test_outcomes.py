@@ -124,7 +124,7 @@ def test_nothing_fails_on_request(answer):
 
 
 def test_a_lesser_finding_does_not_hide_an_unknown_error(answer, cleared, tmp_path):
-    """The exit code 0 says that nothing of weight is there, which nobody knows here."""
+    """The exit code 0 says that nothing of weight is there, which is unknown here."""
     facts = json.loads(cleared.read_text())
     facts = facts["facts"] if isinstance(facts, dict) else facts
     path = tmp_path / "both.json"

@@ -1,4 +1,4 @@
-"""What source says of errors that nothing explains, as the commands show it."""
+"""The output of source for errors that nothing explains, as the commands show it."""
 
 import json
 

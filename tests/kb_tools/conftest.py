@@ -15,7 +15,7 @@ from modelmedic.interfaces.cli.main import main
 
 
 class Answer(NamedTuple):
-    """What a run left behind."""
+    """The exit code and the output of a run."""
 
     code: int
     out: str

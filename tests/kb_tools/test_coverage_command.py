@@ -49,7 +49,7 @@ def test_alternatives_that_no_case_fires_and_untested_entries_are_named(
     local = [x for x in answer.json["not_exercised"] if x["entry"].startswith("local.")]
     assert [(x["entry"], x["unit"], x["name"]) for x in local] == [
         ("local.rule.disk", "leaves", "when.any.1"),
-        ("local.rule.untested", "entries", "local.rule.untested"),  # it fires, but nobody asked
+        ("local.rule.untested", "entries", "local.rule.untested"),  # it fires, but no case asked
         ("local.rule.untested", "leaves", "when"),
     ]
     assert local[0]["where"] == "local/disk.yaml:11:11"

@@ -27,7 +27,7 @@ def edited(edits):
 
 @pytest.fixture
 def checkout(folder):
-    """Writes knowledge that stands alone, with the shipped vocabulary."""
+    """Writes self-contained knowledge, with the shipped vocabulary."""
 
     def write(name, files):
         place = folder(name, {f"knowledge/{path}": text for path, text in files.items()})

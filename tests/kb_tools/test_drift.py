@@ -180,7 +180,7 @@ AFFECTED = {
 
 @pytest.fixture
 def looked_up(diagnose: Run) -> Any:
-    """What the command says of the packages that the anchors were taken from."""
+    """The output of the command for the packages that the anchors were taken from."""
     pytest.importorskip("tinker_cookbook")
     answer = diagnose("kb", "drift", "-f", "json")
     packages = answer.json["packages"]

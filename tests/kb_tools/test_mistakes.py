@@ -90,7 +90,7 @@ def schemas():
 
 
 def complaints(schemas, path, text):
-    """What an editor underlines; "" for a text that is not YAML."""
+    """The problems that an editor underlines; "" for a text that is not YAML."""
     try:
         data = load(text, path).data
     except ModelMedicError:

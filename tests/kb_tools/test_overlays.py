@@ -1,6 +1,6 @@
 """Overlays add, tighten, silence and replace; they never bring what runs; every report says it.
 
-They lie on a small knowledge that has what they speak of. Overlays on the shipped one are tried in
+They lie on a small knowledge that has what they refer to. Overlays on the shipped one are tried in
 the tests of bad knowledge and of security.
 """
 
@@ -36,7 +36,7 @@ silence: [{id: tinker.perf.slow-steps, reason: planned, until: 2027-01-31}]
 
 @pytest.fixture(autouse=True)
 def below(monkeypatch):
-    """What takes the place of the shipped knowledge."""
+    """The knowledge that takes the place of the shipped one."""
     folder = str(Path(__file__).with_name("below") / "knowledge")
     monkeypatch.setattr(knowledge_base, "SHIPPED_KNOWLEDGE", folder)
     folders = (folder, *knowledge_base.SHIPPED_FOLDERS[1:])
@@ -130,7 +130,7 @@ def test_the_day_comes_from_outside(folder, tmp_path):
         fact = doctor.base.vocabulary.fact("symptom", name="slow-steps")
         return {d.id for d in doctor.diagnose([fact]).diagnoses}
 
-    # Twice over the boundary, so that what was compiled for one day is not taken for another.
+    # Twice over the boundary, so that knowledge compiled for one day is not taken for another.
     for _ in range(2):
         assert not concluded("2027-01-31")
         assert concluded("2027-02-01") == {"tinker.perf.slow-steps"}

@@ -1,4 +1,4 @@
-"""What is laid over stored knowledge is the same as what is compiled together with it."""
+"""Overlays laid over stored knowledge give the same as when they are compiled together with it."""
 
 from __future__ import annotations
 

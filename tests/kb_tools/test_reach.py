@@ -1,4 +1,4 @@
-"""What can make a rule fire: ``kb coverage`` tells it."""
+"""Facts that can make a rule fire, as ``kb coverage`` reports them."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def test_what_touches_our_knowledge_is_told(diagnose: Run, overlay: Path, aside:
 
 
 def rows_and_anchors(found: Any) -> None:
-    """A text that changed is told with the row that misses it; anchors are compared with what
+    """A text that changed is reported with the row that misses it; anchors are compared with what
     their versions say."""
     feed = "toy_press.trays.PaperTray.feed_sheet"
     changed = touches(found, 0, "message-changed", feed)
@@ -156,7 +156,7 @@ def rows_and_anchors(found: Any) -> None:
 
 
 def names(found: Any) -> None:
-    """Entries that name what changed are told."""
+    """Entries that name what changed are reported."""
     feed = "toy_press.trays.PaperTray.feed_sheet"
     both = "names PaperTray and feed_sheet"
     assert touches(found, 0, "parameter-added", f"{feed}(quiet)") == {"local.press.empty": both}

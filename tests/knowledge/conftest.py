@@ -1,4 +1,4 @@
-"""What the knowledge tests share: the shipped knowledge, loaded once, in the forms they need."""
+"""Shared by the knowledge tests: the shipped knowledge, loaded once, in the forms they need."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def built() -> Built:
 
 @pytest.fixture(scope="session")
 def decode(doctor: Diagnoser) -> Callable[[str], Report]:
-    """What ``diagnose decode`` concludes from a pasted text."""
+    """The conclusions of ``diagnose decode`` from a pasted text."""
 
     def decoded(text: str) -> Report:
         outcome = read_messages(text, doctor.base.vocabulary)

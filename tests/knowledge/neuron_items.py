@@ -84,7 +84,7 @@ def _counts(areas: dict[str, list[dict[str, Any]]], items: list[dict[str, Any]])
 
 
 def _lacking(items: list[dict[str, Any]]) -> list[str]:
-    """What the second reader found lacking, and what was done about it."""
+    """List what the second reader found lacking, and what was done about it."""
     lines = ["## What the second reader found", ""]
     lines += ["| item | verdict | it lacked | mended |", "|---|---|---|---|"]
     for item in items:

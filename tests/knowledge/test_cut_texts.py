@@ -1,4 +1,4 @@
-"""Texts of which an end is missing, or everything but a status."""
+"""Texts with an end missing, or with everything missing but a status."""
 
 from __future__ import annotations
 

@@ -112,8 +112,8 @@ def test_an_unrelated_text_gets_no_diagnosis(decode: Decode, each: dict[str, Any
     ],
 )  # fmt: skip
 def test_the_package_of_an_exception_decides(decode: Decode, foreign: str, ours: str) -> None:
-    """Where a text names the package its exception comes from, others' errors are left alone,
-    also beside one of ours."""
+    """If a text names the package its exception comes from, others' errors are left alone, also
+    beside one of ours."""
     assert not decode(foreign).diagnoses
     assert decode(ours).diagnoses
     both = decode(f"{foreign}\n\n{ours}")

@@ -1,4 +1,4 @@
-"""Lines of the Neuron driver: whose failure each is, and ordinary ones that are none."""
+"""Lines of the Neuron driver: whose failure each is, and ordinary ones that are not failures."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_nothing_firm_is_said(name: str, least: int, doctor: Diagnoser) -> None:
 
 
 def test_what_is_foreign_is_named(doctor: Diagnoser) -> None:
-    """Where a text carries a sign, most owners are known, and none of them is ours."""
+    """If a text carries a sign, most owners are known, and none of them is ours."""
     signed = [t for t in texts("foreign") if t["note"].startswith("sign=") and
               not t["note"].startswith(("sign=none", "sign=weak"))]  # fmt: skip
     named, ours = 0, []

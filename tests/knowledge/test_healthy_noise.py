@@ -2,7 +2,7 @@
 
 The noise is made from the healthy sets themselves: values of timings lie between those of healthy
 runs, versions of the packages that matter are those of healthy environments. A set keeps what it
-already says about a thing; noise only tells of things that it is silent about.
+already says about a thing; noise only describes things that it is silent about.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _key(fact: Fact) -> tuple[Any, ...]:
 
 
 def _noisy(facts: tuple[Fact, ...], noise: list[Fact]) -> list[Fact]:
-    """The facts, and the noise about things of which nothing is said yet."""
+    """The facts, and the noise about things that no fact mentions yet."""
     told = {_key(fact) for fact in facts}
     kept = list(facts)
     for fact in noise:

@@ -1,4 +1,5 @@
-"""What a known issue means: versions decide, a message or facts show it, a likeness is a lead."""
+"""The meaning of a known issue: versions decide, a message or facts show it, a likeness is a
+lead."""
 
 from __future__ import annotations
 

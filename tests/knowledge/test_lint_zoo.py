@@ -1,4 +1,4 @@
-"""Every broken file of the zoo is told what is wrong with it, at the line marked `# <- CODE`.
+"""The problem of every broken file of the zoo is reported, at the line marked `# <- CODE`.
 
 Each file is added alone to the sound knowledge beside it. A file is exact about its problems, but
 for the missing cases and conclusions of an entry that is there to be broken.

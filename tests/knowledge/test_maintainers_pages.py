@@ -10,7 +10,7 @@ from modelmedic.interfaces.cli.kb.reference import codes_page, fields_page
 
 @pytest.fixture(scope="module")
 def pages(root):
-    """What each page should say."""
+    """The content that each page should have."""
     zoo = root / "tests" / "knowledge" / "zoo"
     return {"reference": fields_page(), "lint": codes_page(zoo)}
 

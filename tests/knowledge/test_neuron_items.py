@@ -19,7 +19,7 @@ REAL = [item for item in ITEMS if item["mark"] == "real"]
 
 @pytest.fixture(scope="module")
 def citations(built: Built) -> dict[str, set[str]]:
-    """Of each entry the items that it, or a part of it, cites."""
+    """The items that each entry, or a part of it, cites."""
     return {item.id: set(_cited(item.entry.model_dump())) for item in built.source.items}
 
 

@@ -1,4 +1,5 @@
-"""Each status of the Neuron runtime is told by its number alone, in whatever message it comes."""
+"""Each status of the Neuron runtime is recognised by its number alone, in whatever message it
+comes."""
 
 from __future__ import annotations
 

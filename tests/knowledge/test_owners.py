@@ -1,4 +1,4 @@
-"""Whose failure is it: messages of others are named as theirs and never become Tinker's.
+"""The owner of a failure: messages of others are named as theirs and never become Tinker's.
 
 ``owners/foreign.jsonl`` holds texts of other software with their owner, ``owners/tinker.jsonl``
 those of Tinker with the diagnosis that stands first among the firm ones (empty: any or none), and

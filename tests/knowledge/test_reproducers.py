@@ -1,4 +1,4 @@
-"""What was run to reproduce an issue agrees with what the issue says."""
+"""The reproduction of an issue agrees with what the issue says."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def _text(rule: dict[str, Any]) -> dict[str, str]:
 
 
 def test_what_goes_on_is_no_error_by_its_words() -> None:
-    """What the first rules read as a notice, all others leave out in the same way."""
+    """Words that the first rules read as a notice are left out by all others in the same way."""
     rules = load(FILE.read_text("utf-8"), FILE.name).data["rules"]
     notices = {"ignored", "goes-on", "warned"}
     others = [r["when"]["all"] for r in rules if r["id"].partition(".message-")[2] not in notices]

@@ -1,5 +1,4 @@
-"""What is not a message is answered with an error, and nothing that was asked is left
-unanswered."""
+"""Input that is not a message is answered with an error, and no request is left unanswered."""
 
 import json
 import subprocess

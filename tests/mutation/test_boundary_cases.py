@@ -1,5 +1,5 @@
 """The boundary cases that are generated: they agree with sound knowledge, and notice an engine that
-runs something else than what stands in the YAML."""
+runs something else than the YAML says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which faults the cases of small knowledge bases notice, as the data files say."""
+"""The faults that the cases of small knowledge bases notice, as the data files say."""
 
 from __future__ import annotations
 

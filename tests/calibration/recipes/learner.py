@@ -1,8 +1,8 @@
 """A server on this machine that the SDK takes for the service, with a model that learns by itself.
 
 It takes requests as JSON and as protobuf and answers as it is asked to, so releases of the SDK from
-0.8 on can talk to it. What they send is counted, not computed: the loss falls, and answers get
-better, with the number of updates. What the model says is decided by ``speak``.
+0.8 on can talk to it. The server counts what they send and computes nothing: the loss falls, and
+answers get better, with the number of updates. ``speak`` decides what the model says.
 """
 
 from __future__ import annotations

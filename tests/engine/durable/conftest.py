@@ -1,5 +1,5 @@
-"""What the tests of durable-rules share: a record of what its extension is asked, and a world whose
-joins grow while they run."""
+"""Shared by the tests of durable-rules: a record of the requests to its extension, and a world
+whose joins grow while they run."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def world(kit: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def words(world: Any) -> Callable[[int], Any]:
-    """So many words in a circle."""
+    """A function that gives so many words in a circle."""
 
     def words(count: int) -> Any:
         return world.facts({"kind": "word", "a": str(n), "b": str((n + 1) % count)}

@@ -1,5 +1,5 @@
-"""What the durable-rules strategy relies on in the extension module, and what it fears there. A
-failure after an upgrade says which assumption to look at."""
+"""Behaviour of the extension module that the durable-rules strategy relies on, and behaviour that
+it fears. A failure after an upgrade shows which assumption to look at."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ print(threading.active_count(), "durable" in sys.modules)
 
 @pytest.mark.parametrize("what", CANARIES)
 def test_canary(what: str) -> None:
-    """What may crash has a process of its own, whose fresh memory holds no zeros."""
+    """Code that may crash has a process of its own, whose fresh memory holds no zeros."""
     script, expected = CANARIES[what]
     if expected == "crash" and platform.libc_ver()[0] != "glibc":
         pytest.skip("needs glibc to fill fresh memory")

@@ -53,7 +53,7 @@ def test_names_hash_apart() -> None:
     assert in_last_bucket == [CODE]
 
 
-# What is compiled
+# The compiled rule sets
 
 
 @pytest.mark.parametrize("shape", [PAIR, CROSS, STAR])
@@ -211,7 +211,8 @@ def test_answers_without_end_are_ended(
 def test_a_batch_that_is_not_wholly_accepted_ends_the_session(
     extension: Any, agrees: Any, answer: tuple[int, int]
 ) -> None:
-    """It has lost marks. What was fed is joined again; the session is never asked again."""
+    """It has lost marks. The facts that were fed are joined again; the session is never asked
+    again."""
 
     def short(handle: Any, batch: str) -> Any:
         code, state = extension.real.assert_facts(handle, batch)
