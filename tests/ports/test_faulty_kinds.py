@@ -1,4 +1,4 @@
-"""The fourth set of faults is what its table and its halves say."""
+"""The fourth set of faults agrees with its table and its halves."""
 
 from pathlib import Path
 from unittest import mock

@@ -158,7 +158,7 @@ SEEN = {"no-mask": "wrong-masking", "bias": "bias-missing", "norm-offset": "norm
 
 @pytest.mark.parametrize(("fault", "cause"), SEEN.items())
 def test_causes_without_attention_weights(inspect, fault, cause):
-    """What a device gives back: no attention weights, and nothing inside the MLP."""
+    """The captures of a device: no attention weights, and nothing inside the MLP."""
     report = inspect("llama", (fault, 0), only=DEVICE)
     assert causes(report)[0] == cause
 

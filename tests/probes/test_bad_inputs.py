@@ -73,7 +73,7 @@ def test_what_is_no_file(name, tmp_path, vocabulary):
 
 
 def test_what_may_not_be_read(vocabulary):
-    """As an ordinary user, also where the tests run as root: a child gives its rights up."""
+    """Read as an ordinary user, also if the tests run as root: a child gives its rights up."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     secret, closed = folder / "secret", folder / "closed"

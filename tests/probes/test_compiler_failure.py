@@ -1,4 +1,5 @@
-"""What is read of a failure within the Neuron compiler, and out of the lines of model servers."""
+"""Facts that are read from a failure within the Neuron compiler, and from the lines of model
+servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a pasted traceback stands still, whether its error was cut off, and what is raised."""
+"""The line where a pasted traceback stops, whether its error was cut off, and what is raised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every text whatsoever."""
+"""Properties of every text whatsoever."""
 
 import time
 
@@ -167,8 +167,8 @@ def test_reading_time_is_linear(name, vocabulary):
         read_messages(text, vocabulary)
         return time.process_time() - start
 
-    # Eight times the text may take eight times as long; quadratic reading would take 64 times. What
-    # else the machine does may slow a measurement down, not all of them.
+    # Eight times the text may take eight times as long; quadratic reading would take 64 times.
+    # Other work of the machine may slow a measurement down, not all of them.
     def is_linear():
         return seconds(200_000) < 24 * seconds(25_000) + 0.05
 

@@ -60,7 +60,7 @@ from pathlib import Path
 
 
 def looks_like_receipts(path: Path, head: bytes) -> bool:
-    """Whether the first line says so."""
+    """Whether the first line marks receipts."""
     return head.startswith(b"RECEIPT\\n")
 '''
 

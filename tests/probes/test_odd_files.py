@@ -1,5 +1,5 @@
-"""Files that are none, have no end, are larger than any disk, or may not be read: whatever lies in
-a folder, looking at it ends soon, and says what it could not read."""
+"""Files that are not files, have no end, are larger than any disk, or may not be read: whatever
+lies in a folder, looking at it ends soon, and says what it could not read."""
 
 import os
 import socket

@@ -1,5 +1,5 @@
-"""What the tests of reports share: planted secrets, a report in which every part says something,
-and the formats."""
+"""Shared by the tests of reports: planted secrets, a report in which every part says something, and
+the formats."""
 
 import json
 from collections.abc import Callable, Iterator

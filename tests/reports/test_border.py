@@ -42,7 +42,7 @@ def run(environment):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A run of somebody who was careless everywhere."""
+    """A run of a user who was careless everywhere."""
     facts = [
         {
             "kind": "error_message",

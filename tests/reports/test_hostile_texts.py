@@ -143,7 +143,7 @@ def test_github(rendered, hostile):
 
 
 def parse_command(line):
-    """As the runner reads it."""
+    """Parse a command as the runner does."""
     match = re.fullmatch(r"::(\w+) ([^:]*)::(.*)", line)
     assert match, line
     pairs = (pair.split("=", 1) for pair in match[2].split(","))

@@ -201,7 +201,7 @@ def luminance(colour):
 
 
 def contrast(one, other):
-    """As WCAG 2.2 defines it."""
+    """The contrast of two colours, as WCAG 2.2 defines it."""
     high, low = sorted((luminance(one), luminance(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 

@@ -47,7 +47,8 @@ PNG = b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 )
 CSP = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
-# A window of the browser is 500 pixels wide at least; a frame in it is as narrow as it is told.
+# A window of the browser is 500 pixels wide at least; a frame in it is as narrow as it is set to
+# be.
 FRAME = """<!DOCTYPE html><meta name="color-scheme" content="light dark"><title>x</title>
 <iframe src="page.html" style="border: 0; width: {width}px; height: 1200px"></iframe><script>
 addEventListener("message", function (said) {{
@@ -148,7 +149,7 @@ def browse(tmp_path_factory):
 
 
 def urls_in(log):
-    """What was asked for, in the log of the browser: requests and connections made ahead, but for
+    """The URLs asked for in the log of the browser: requests and connections made ahead, but for
     those that the browser makes for itself and for the pages that it brings along."""
     params = [event.get("params", {}) for event in json.loads(log.read_text())["events"]]
     inner = ("not an origin", "chrome:", "chrome-untrusted:", "chrome-search:", "devtools:")
@@ -158,7 +159,7 @@ def urls_in(log):
 
 @pytest.fixture(scope="module")
 def asked_for(browse, tmp_path_factory):
-    """What a page asked the network for, beyond what the browser does on an empty page."""
+    """The URLs that a page asked the network for, beyond what the browser does on an empty page."""
     folder = tmp_path_factory.mktemp("empty")
     (folder / "page.html").write_text("<!DOCTYPE html><title>x</title>")
     log = folder / "net.json"

@@ -66,7 +66,7 @@ def test_in_notebooks(redact, secret):
 
 
 def test_split_over_lines(redact, secret):
-    """Only keys of some length can be told from words that meet at the end of a line."""
+    """Only keys of some length can be distinguished from words that meet at the end of a line."""
     if secret.kind not in ("API_KEY", "TOKEN") or len(secret.value) < 24 or " " in secret.text[:3]:
         return
     if not secret.text.startswith("it says"):

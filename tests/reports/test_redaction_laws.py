@@ -63,7 +63,7 @@ def knowledge_texts(root):
     for folder in ("knowledge", "facts/vocabulary", "probes"):
         for path in sorted((root / folder).rglob("*.yaml")):
             if path.name == "weights.yaml":
-                continue  # learned letters, which nobody is shown and any word may stand before
+                continue  # learned letters, which are never shown and any word may precede
             found += texts_in(load(path.read_text(encoding="utf-8"), path.name).data)
     return found
 

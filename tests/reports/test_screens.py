@@ -52,7 +52,7 @@ def kept() -> list[str]:
 
 
 def screen(doctor: Diagnoser, name: str) -> tuple[str, int]:
-    """The text, and how many causes it tells of."""
+    """The text, and how many causes it names."""
     vocabulary = doctor.base.vocabulary
     facts = [vocabulary.trusted(item, Provenance("file", "facts.json")) for item in STORIES[name]]
     report = doctor.diagnose(facts)
@@ -118,7 +118,7 @@ def test_what_is_read_in_addition_is_diagnosed_with_what_was_given(
 
 
 EVERY = 12
-"""Of the cases of the knowledge, one in so many is looked at: about 100."""
+"""One in so many cases of the knowledge is looked at: about 100."""
 UNFILLED = re.compile(
     r"(?<![$\w{])COMPONENT\b(?! by\b)|patch_COMPONENT|\((?:so|other|)\)(?<!\w\(\))|\(, | ,\)|"
     r"\{[a-z_]{1,30}\.[a-z_]{1,30}\}",
@@ -185,7 +185,8 @@ def test_the_commands_of_stages_are_those_of_the_knowledge() -> None:
 
 
 def unfilled(text: str) -> str:
-    """What stands for something and is not said; commands may hold what the screen tells of."""
+    """The first placeholder that is not explained; commands may hold those that the screen
+    explains."""
     said: list[str] = []
     commands: list[str] = []
     open_ = False
@@ -203,7 +204,7 @@ def unfilled(text: str) -> str:
 
 
 def unread(text: str) -> str:
-    """A block of code that Python does not read as it stands on the screen."""
+    """A block of code that Python cannot read as the screen shows it."""
     for block in re.findall(
         r"^ *In Python, .*\n((?: {4,}.*\n|\n)*?)(?=^ {0,3}\S)", text, re.MULTILINE
     ):
@@ -242,11 +243,11 @@ BY_HAND = (
     "tinker.usage.unknown-argument", "tinker.usage.missing-method",
     "neuron.distribution.calibration", "neuron.scaffold.stage-order",
 )  # fmt: skip
-"""What has to be read or edited first, as the screen says."""
+"""Diagnoses that need something read or edited first, as the screen says."""
 
 
 def unclear(text: str, causes: int, problems: bool) -> str:
-    """What somebody stumbles over who sees nothing but this screen."""
+    """The first thing that a reader stumbles over who sees nothing but this screen."""
     told = re.sub(r"\n +", " ", text).partition("More: ")[0]
     if problems and not re.search(r"This decides: |Worked if: ", told):
         return "no outcome"

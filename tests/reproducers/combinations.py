@@ -30,7 +30,7 @@ TOP = Path(__file__).parents[2]
 TOKENIZER = TOP / "tests" / "probes" / "data" / "renderer" / "qwen_like_tiny"
 MODEL = "Qwen/Qwen3-8B"
 SLOW_S = 1.0
-"""As the serialization test of the guide has it."""
+"""The value in the serialization test of the guide."""
 ROUNDS = 3
 TRAILING = "trailing-newline"
 """The template ends an answer with a newline, the renderer with the token; that is how they are."""
@@ -100,7 +100,7 @@ def passed(facts: tuple[Fact, ...], packages: dict[str, str]) -> set[str]:
 
 
 def verify(packages: dict[str, str], place: Path, vocabulary: Any) -> tuple[set[str], list[str]]:
-    """The checks that pass, and all that speaks against the combination."""
+    """The checks that pass, and all evidence against the combination."""
     against = [f"needs {each}" for each in environment(packages, place, vocabulary)]
     outcome = gather_verification(
         vocabulary, python=place, tokenizer=str(TOKENIZER), model=MODEL
@@ -128,7 +128,7 @@ def listed() -> dict[str, Values]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0 if every combination passes the checks that stand under its `how`, else 1."""
+    """0 if every combination passes the checks under its `how`, else 1."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", help="(parts of) ids of combinations; default: all")
     parser.add_argument("--try", dest="tried", action="append", default=[], metavar="VERSIONS",

@@ -37,7 +37,7 @@ class Run(NamedTuple):
 
 
 def listed() -> dict[str, Any]:
-    """What reproducers.yaml says."""
+    """The content of reproducers.yaml."""
     found: dict[str, Any] = yaml.safe_load(LISTED.read_text(encoding="utf-8"))
     return found
 

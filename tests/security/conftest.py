@@ -54,7 +54,7 @@ finally:
 
 
 class Answer(NamedTuple):
-    """What a run left behind."""
+    """The exit code and the output of a run."""
 
     code: int
     out: str

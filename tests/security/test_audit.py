@@ -1,4 +1,4 @@
-"""What the interpreter does while untrusted things are read: nothing is executed that is not ours,
+"""Events in the interpreter while untrusted things are read: nothing is executed that is not ours,
 no socket is opened, no process started, nothing written but the named output and the cache."""
 
 import os
@@ -20,7 +20,7 @@ CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.
 
 
 def trusted_folders(root):
-    """Where code may come from: the interpreter, its packages, this tree."""
+    """Folders that code may come from: the interpreter, its packages, this tree."""
     paths = sysconfig.get_paths()
     kept = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     return tuple(sorted({*kept, *(str(root / part) for part in PACKAGES),
@@ -53,7 +53,7 @@ def faults(events, root, writable=(), readable=()):
 
 
 def code_file(event, values):
-    """Where code comes from, as far as it says."""
+    """The file that code comes from, as far as the event says."""
     if event == "compile":
         return values[1] if isinstance(values[1], str) else ""
     return str(values[0]).partition('file "')[2].partition('"')[0]

@@ -1,5 +1,5 @@
 """Faults of the machine: killed at any moment, a reader that goes, a full disk, no home, an old
-terminal. What is written is whole or not there, and nobody sees a traceback."""
+terminal. Written files are whole or not there, and no user sees a traceback."""
 
 import contextlib
 import ctypes

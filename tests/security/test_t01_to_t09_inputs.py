@@ -1,6 +1,6 @@
 """Threats T1 to T9 of SECURITY.md: inputs that are made to harm, through commands and loaders.
 
-What bounds an input is not its time (which the machine decides) but that nothing grows with it: a
+The bound of an input is not its time (which the machine decides) but that nothing grows with it: a
 bomb that went off would run into the memory limit or the time limit of the tests.
 """
 
@@ -279,7 +279,7 @@ NAMES = ("metrics.jsonl", "job.log", "train.py", "config.json", "adapter_config.
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "loop", "socket"])
 def test_t08_what_is_no_file(tmp_path, diagnose, kind, root, monkeypatch):
-    """Nobody writes to the pipe: whoever opens it waits for ever. The device never ends."""
+    """Nothing writes to the pipe: whoever opens it waits for ever. The device never ends."""
     import socket
 
     folder = tmp_path / "f"
@@ -311,7 +311,7 @@ def test_t08_what_is_no_file(tmp_path, diagnose, kind, root, monkeypatch):
 
 
 def test_t08_only_regular_files_are_opened(tmp_path, diagnose):
-    """What counts is what was opened; a link to a file is that file."""
+    """The file that was opened counts; a link to a file is that file."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "device").symlink_to("/dev/zero")
     (tmp_path / "file").write_bytes(b"x")
@@ -326,8 +326,8 @@ def test_t08_only_regular_files_are_opened(tmp_path, diagnose):
 
 
 def test_t08_truncation_is_said_and_proves_nothing(tmp_path, vocabulary, doctor):
-    """What was cut off is a problem of the report, and the absence of what may stand there
-    clears nobody."""
+    """The report names a cut as a problem, and the absence of anything in the part cut off rules
+    nothing out."""
     lines = [f"2026-01-01 10:00:00 INFO step {n} {hash(n) % 99_991}" for n in range(200_000)]
     text = "\n".join([*lines, "tinker.RateLimitError: Error code: 429 - slow down", ""]).encode()
     (tmp_path / "whole.log").write_bytes(text)

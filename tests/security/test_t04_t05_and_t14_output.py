@@ -29,8 +29,8 @@ ALL = ("text", "json", "markdown", "html", "sarif", "junit", "github")
 
 @pytest.fixture
 def said(diagnose, facts_file, tmp_path):
-    """Everything that the commands say where these texts stand in facts, logs and file names: the
-    answers alone, or what goes to the terminal besides as well."""
+    """Everything that the commands say with these texts in facts, logs and file names: the answers
+    alone, or what goes to the terminal besides as well."""
 
     def said(texts, format_, besides=True):
         facts = facts_file(

@@ -146,7 +146,7 @@ FREE = ("facts", "evidence", "explanation", "text", "source", "errors", "message
 @pytest.mark.parametrize("text", INJECTIONS)
 def test_t11_texts_that_give_orders_stay_evidence(diagnose, facts_file, text):
     """Verdicts, actions and next steps come from the knowledge alone: with the injected text and
-    without it they are the same, and it stands in nothing but the fields for evidence."""
+    without it they are the same, and it is in nothing but the fields for evidence."""
 
     def answer(words):
         return diagnose("--facts", facts_file(
@@ -193,7 +193,7 @@ def imported(path):
 
 
 def test_t12_the_network_is_used_by_the_service_probe_alone(root, diagnose):
-    """And by Ray, where somebody names a cluster. Reading an address is not using it."""
+    """And by Ray, if the user names a cluster. Reading an address is not using it."""
     users = set()
     for part in ("facts", "probes", "engine", "authoring", "interfaces"):
         for path in (root / part).rglob("*.py"):
@@ -228,7 +228,7 @@ FORBIDDEN = {"eval", "exec", "execfile", "runpy", "run_path", "run_module", "uns
 
 
 def test_t13_models_are_loaded_without_their_code(root):
-    """What the folder of a model brings is never run, and nothing is fetched for it."""
+    """Code in the folder of a model is never run, and nothing is fetched for it."""
     loads = []
     for part in ("facts", "probes", "engine", "authoring", "interfaces"):
         for path in (root / part).rglob("*.py"):

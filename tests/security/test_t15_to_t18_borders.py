@@ -38,7 +38,7 @@ def test_t15_versions_are_pinned(root):
 
 
 def test_t15_other_knowledge_has_another_digest(diagnose, overlay, slow_steps):
-    """A pack that somebody changed cannot pass for the one that was reviewed."""
+    """A pack that was changed cannot pass for the one that was reviewed."""
 
     def digest():
         answer = diagnose("--facts", slow_steps, "--kb", overlay, "-f", "json")
@@ -186,7 +186,8 @@ def test_t18_what_is_kept_is_for_its_owner_alone(environment, slow_steps, tmp_pa
 
 @pytest.mark.deep
 def test_t18_planted_links_are_not_followed(environment, diagnose, slow_steps, tmp_path):
-    """What somebody else put where the cache or the output will be written stays as it is."""
+    """Anything that another user put where the cache or the output will be written stays as it
+    is."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     cache = tmp_path / "cache"
@@ -214,7 +215,7 @@ def test_t18_a_poisoned_cache_is_made_anew(diagnose, slow_steps, tmp_path):
 
 
 def test_t18_no_option_takes_a_secret(root):
-    """What stands on a command line is seen by every user of the machine."""
+    """Every user of the machine can see a command line."""
     secret = re.compile(r"--[a-z-]*(key|token|secret|password|credential)", re.IGNORECASE)
     options = [name for path in (root / "interfaces").rglob("*.py")
                for name in re.findall(r"click\.option\(\s*\"(--[a-z-]+)", path.read_text("utf-8"))]  # fmt: skip

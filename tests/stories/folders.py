@@ -35,8 +35,8 @@ WRITTEN = (
 
 
 class Story(NamedTuple):
-    """A whole-story case of the knowledge: the facts as they stand there, and the diagnosis that
-    comes first (empty: none)."""
+    """A whole-story case of the knowledge: its facts unchanged, and the diagnosis that comes first
+    (empty: none)."""
 
     name: str
     facts: tuple[Fact, ...]
@@ -84,8 +84,8 @@ def _part(source: Path, folder: Path) -> None:
 
 
 def _dated(path: Path, name: str, newer: Collection[str]) -> None:
-    """As old as the stage of a port check that writes it; what no stage writes is newer, and what
-    was written again the newest."""
+    """Make a file as old as the stage of a port check that writes it; files that no stage writes
+    are newer, and files that were written again are the newest."""
     stages = (number for number, names in enumerate(WRITTEN) if name.startswith(names))
     last = len(WRITTEN)
     time = 1_700_000_000 + (last + 1 if name in newer else next(stages, last)) * HOUR

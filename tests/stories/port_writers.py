@@ -13,7 +13,7 @@ PORT = ("stage_result", "component_result", "smoke_result", "e2e_result", "patch
 
 
 def port_files(facts: Sequence[Fact]) -> dict[str, str]:
-    """All files of the stages that the facts tell of."""
+    """All files of the stages that the facts describe."""
     files: dict[str, Any] = {}
     for writer in (
         _smoke,

@@ -1,7 +1,8 @@
 """Every leaf of the debug guides' decision trees: named from facts, and from a folder of artefacts.
 
-``leaves.yaml`` has the leaves. What is concluded is named before any other cause, no other leaf of
-the tree is firm beside it, and without the deciding facts or artefacts it is not concluded."""
+``leaves.yaml`` has the leaves. The diagnosis of a leaf is named before any other cause, no other
+leaf of the tree is firm beside it, and without the deciding facts or artefacts it is not
+concluded."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ LEAST_FROM_ARTEFACTS = 24
 def diagnoses(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compiled: Path
 ) -> Run:
-    """What the command line concludes, the most important first."""
+    """The conclusions of the command line, the most important first."""
     monkeypatch.setenv("MODELMEDIC_CACHE", str(compiled))
 
     def run(*words: str) -> list[dict[str, Any]]:
@@ -67,7 +68,7 @@ def named(found: list[dict[str, Any]], name: str, way: str) -> None:
 
 
 def rivals(name: str) -> set[str]:
-    """What the other leaves of a leaf's tree conclude."""
+    """The conclusions of the other leaves of a leaf's tree."""
     tree = next(leaves for leaves in TREES.values() if name in leaves)
     return {each["concludes"] for each in tree.values()} - {tree[name]["concludes"]}
 

@@ -22,7 +22,7 @@ ROW = {
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, compiled):
-    """A run folder of which nearly each step is waiting for results."""
+    """A run folder in which nearly each step is waiting for results."""
     monkeypatch.setenv("MODELMEDIC_CACHE", str(compiled))
     folder = tmp_path / "run"
     folder.mkdir()

@@ -81,7 +81,7 @@ def diagnose(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, compiled: Path) ->
 
 
 class Keys:
-    """What is pressed at the prompts of a screen: one key, and then the end. ``answers`` has the
+    """The keys pressed at the prompts of a screen: one key, and then the end. ``answers`` has the
     meaning of the answer for each question that the story can answer."""
 
     def __init__(self) -> None:

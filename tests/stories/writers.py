@@ -143,7 +143,7 @@ def _course(metric: Fact) -> list[float]:
 
 
 def _times(facts: Sequence[Fact]) -> dict[str, list[float]]:
-    """The time/ columns. Waits of the supervised loop stand in time/step."""
+    """The time/ columns. Waits of the supervised loop are in time/step."""
     timed: dict[str, list[float]] = {}
     steps = [float(each["total_s"]) for each in of(facts, "step_timing")]
     known = {str(each.get("operation")): each for each in of(facts, "timing_summary")}
@@ -242,7 +242,7 @@ def _thread(state: Fact, number: int) -> str:
 
 
 def kept_outcomes(facts: Sequence[Fact]) -> Files:
-    """What probes found that look at something alive, kept with `-o`."""
+    """The outcomes of probes that look at something alive, kept with `-o`."""
     return {
         name: json.dumps({"schema": "modelmedic/facts/1", "facts": of(facts, *kinds)})
         for name, kinds in KEPT.items()

@@ -1,4 +1,4 @@
-"""What faults are made of: other weights, other functions, other settings."""
+"""Building blocks of faults: other weights, other functions, other settings."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""What faults of the eighth set are made of."""
+"""Building blocks for the faults of the eighth set."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,8 +39,8 @@ def alien(name: str, part: str, everywhere: bool = False) -> Callable[[Break], B
 
 
 def cut_after_fusing(*parts: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
-    """What two ranks take for their parts of matrices that were put one below the other before
-    they were cut in two."""
+    """The parts that two ranks take of matrices that were put one below the other before they were
+    cut in two."""
     sizes = [part.shape[axis] // 2 for part in parts]
     ranks = [rank.split(sizes, axis) for rank in torch.cat(parts, axis).chunk(2, axis)]
     return tuple(torch.cat(each, axis) for each in zip(*ranks, strict=True))
@@ -52,7 +52,7 @@ def in_prompt(query: Tensor, key: Tensor) -> bool:
 
 
 def distances(query: Tensor, key: Tensor) -> Tensor:
-    """How far each key lies behind each query, of which the last one is the last key."""
+    """How far each key lies behind each query; the last query is at the place of the last key."""
     count, total = query.shape[-2], key.shape[-2]
     row: Tensor = torch.arange(total - count, total)[:, None]
     return row - torch.arange(total)[None]
@@ -71,7 +71,7 @@ def with_mask(port: Port, change: Callable[[Any, Tensor, Tensor, Tensor], Tensor
 
 
 def with_scaling(port: Port, change: Callable[[float], float]) -> bool:
-    """``change(scaling)`` is what scores are multiplied by in all layers."""
+    """Multiply scores by ``change(scaling)`` in all layers."""
 
     def given(
         module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, scaling: Any

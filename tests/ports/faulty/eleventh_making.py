@@ -1,4 +1,4 @@
-"""What faults of the eleventh set are made of."""
+"""Building blocks for the faults of the eleventh set."""
 
 from collections.abc import Callable
 

@@ -105,7 +105,7 @@ def _(port: Port) -> bool | None:
 
 @alike("shared-expert-of-first-rank", ("shared-expert-wrong", SUM), MLP)
 def _(port: Port) -> bool | None:
-    """What ranks compute of the shared expert is not added."""
+    """The results of ranks for the shared expert are not added."""
     return edit(port, r"shared_expert\.down_proj\.weight", lambda w: without_half(w, 1))
 
 
@@ -196,7 +196,7 @@ def _(port: Port) -> bool | None:
 
 @alike("norm-over-padded-width", (FACTOR, "norm-kind-wrong"), "input_layernorm")
 def _(port: Port) -> bool | None:
-    """The mean of squares is that of 128 channels, of which the last are zero."""
+    """The mean of squares is that of 128 channels; the last of them are zero."""
     from .breaking import is_rms, replace_norm
 
     if not is_rms(port):

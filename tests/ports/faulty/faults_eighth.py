@@ -182,7 +182,7 @@ def _(port: Port) -> bool | None:
 
 @eighth("second-rank-takes-up-for-gate", (LAYOUT, OF_MODULE), "mlp.(gate_proj|gate_up_proj)")
 def _(port: Port) -> bool | None:
-    """What the second rank holds of gate and up is fused the other way round."""
+    """The second rank's parts of gate and up are fused the other way round."""
     whole = port.name(r"mlp\.gate_up_proj\.weight")
     names = [port.name(rf"mlp\.{each}_proj\.weight") for each in ("gate", "up")]
     if whole is None and None in names:

@@ -156,7 +156,7 @@ def _(port: Port) -> bool | None:
 
 @alien("heads-flattened-without-transpose", "self_attn", everywhere=True)
 def _(port: Port) -> bool | None:
-    """What the heads give is flattened as it lies: by heads and then by tokens."""
+    """The output of the heads is flattened as it lies: by heads and then by tokens."""
 
     def around(original: Any) -> Any:
         def attend(*args: Any, **kwargs: Any) -> Any:

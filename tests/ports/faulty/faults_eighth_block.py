@@ -43,7 +43,7 @@ def _(port: Port) -> bool | None:
     "pre_feedforward_layernorm|post_self_attn_layernorm|post_attention_layernorm",
 )
 def _(port: Port) -> bool | None:
-    """Of four norms of a block the converter exchanges two."""
+    """The converter exchanges two of the four norms of a block."""
     names = EXCHANGED.get(port.config.model_type)
     return bool(exchange(port, *names)) if names else False
 
@@ -145,7 +145,8 @@ def _(port: Port) -> bool | None:
 
 @alien("mlp-output-saturates", "mlp")
 def _(port: Port) -> bool | None:
-    """What the MLP gives is written in eight bits with a fixed scale, and larger values are cut."""
+    """The output of the MLP is written in eight bits with a fixed scale, and larger values are
+    cut."""
     port.hook("mlp", lambda x: x.clamp(-0.25, 0.25))
     return None
 

@@ -107,7 +107,7 @@ def _(port: Port) -> bool | None:
 
 @eighth("cache-keeps-first-and-last", (CACHE, "attention-window-wrong"), "self_attn", True)
 def _(port: Port) -> bool | None:
-    """For endless streams the first 4 and the last 8 tokens are kept, which nobody asked for."""
+    """For endless streams the first 4 and the last 8 tokens are kept, which was not asked for."""
 
     def read(key: Tensor, value: Tensor, mask: Tensor, prompt: int) -> Given:
         place = torch.arange(key.shape[2])

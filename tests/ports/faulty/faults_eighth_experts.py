@@ -18,7 +18,7 @@ EXPERTS, INSIDE = r"mlp\.experts", "mlp.experts"
 
 
 def routed(port: Port, shares: Callable[[Tensor], Tensor]) -> bool:
-    """``shares(logits)`` are those of all experts, of which the largest are chosen."""
+    """``shares(logits)`` gives the shares of all experts; the largest are chosen."""
 
     def change(logits: Tensor) -> tuple[Tensor, Tensor]:
         chosen, numbers = shares(logits).topk(port.config.num_experts_per_tok, -1)

@@ -68,8 +68,8 @@ def _(port: Port) -> bool | None:
 
 @eleventh("decode-mask-of-bucket", (MASK, CACHE), "self_attn", everywhere=True)
 def _(port: Port) -> bool | None:
-    """The mask of decoding covers the whole bucket of 32 slots: keys and values of slots that
-    nobody has written yet, all zero, take part in the softmax."""
+    """The mask of decoding covers the whole bucket of 32 slots: keys and values of slots that are
+    not written yet, all zero, take part in the softmax."""
 
     def change(
         key: Tensor, value: Tensor, mask: Tensor, prompt: int

@@ -16,7 +16,7 @@ ROUTERS = r"layers\.\d+\.mlp\.(gate|router)\Z"
 
 
 def _logits(router: Any, x: Tensor) -> Tensor:
-    """What the router has before any softmax."""
+    """The logits of the router, before any softmax."""
     flat = x.reshape(-1, x.shape[-1])
     return torch.nn.functional.linear(flat, router.weight, getattr(router, "bias", None))
 

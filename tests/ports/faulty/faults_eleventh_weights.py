@@ -51,8 +51,8 @@ def _(port: Port) -> bool | None:
 
 @eleventh("activation-default-silu", "activation-mismatch", "mlp(.act)?", everywhere=True)
 def _(port: Port) -> bool | None:
-    """The activation is looked up under a key that the configuration does not have, and SiLU is
-    what the library falls back on."""
+    """The activation is looked up under a key that the configuration does not have, and the library
+    falls back on SiLU."""
     key = "hidden_activation" if hasattr(port.config, "hidden_activation") else "hidden_act"
     if getattr(port.config, key, "silu") == "silu":
         return False

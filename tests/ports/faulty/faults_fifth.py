@@ -76,7 +76,7 @@ def _(port):
 @reported("positions-doubled", (PLACES, SCALED), TABLE,
           "lablup/mlxcel/issues/1324", everywhere=True)  # fmt: skip
 def _(port):
-    """Where the configuration asks for no linear scaling, positions are multiplied by two."""
+    """Positions are multiplied by two, though the configuration asks for no linear scaling."""
     wrap_table(port, lambda places: places * 2)
 
 

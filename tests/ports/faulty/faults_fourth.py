@@ -103,7 +103,7 @@ def _(port):
 
 @fault("fourth-scale-of-rotated-channels", SCALE, PLACE, everywhere=True)
 def _(port):
-    """Of partial rotary embeddings: only the rotated channels are counted."""
+    """Only the rotated channels of partial rotary embeddings are counted."""
     if share(port) == 1.0:
         return False
     by = int(width(port.config) * share(port)) ** -0.5
@@ -123,7 +123,7 @@ def _(port):
 
 @fault("fourth-sinks-have-a-value", SINKS, PLACE, everywhere=True)
 def _(port):
-    """What a sink takes goes to the first value, and is not dropped."""
+    """The share of a sink goes to the first value, and is not dropped."""
     return beside_sinks(port, lambda found, lost, first: found + lost * first)
 
 

@@ -114,7 +114,7 @@ def _(port):
 
 @fault("alien-fourth-gate-added", UNKNOWN, "mlp")
 def _(port):
-    """What is gated is added to the gate, not multiplied."""
+    """The gated value is added to the gate, not multiplied."""
     if not gated(port):
         return False
     of_mlp(port, lambda mlp, x, inner: (
@@ -164,7 +164,7 @@ def _(port):
 
 @fault("alien-fourth-two-of-four", UNKNOWN, DOWNS)
 def _(port):
-    """Of four weights the two smallest are left out."""
+    """The two smallest of four weights are left out."""
 
     def change(w):
         four = w.unflatten(1, (-1, 4))

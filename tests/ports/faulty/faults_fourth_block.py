@@ -123,7 +123,7 @@ def _(port):
 
 @fault("fourth-residual-behind-norm", (RESIDUAL, INPUT), "sum")
 def _(port):
-    """What is added to a branch is its normed input."""
+    """The normed input of a branch is added to it."""
 
     def forward(layer, x, attention):
         x = layer.input_layernorm(x)

@@ -16,7 +16,7 @@ def normed(port, values):
 
 
 def of_experts(port, change):
-    """``change(experts, hidden, numbers, weights, own function)`` is what experts give."""
+    """Let experts give ``change(experts, hidden, numbers, weights, own function)``."""
     if port.config.model_type not in MIXED:
         return False
 
@@ -32,7 +32,7 @@ def of_experts(port, change):
 
 
 def of_shared(port, change):
-    """``change(whole output, part of the shared expert)`` is what the block gives."""
+    """Let the block give ``change(whole output, part of the shared expert)``."""
     if not port.name(r"shared_expert\.down_proj\.weight"):
         return False
 
@@ -131,7 +131,7 @@ def _(port):
 
 @fault("fourth-experts-weighted-before", (INPUT, IGNORED), PLACE)
 def _(port):
-    """What goes into an expert is multiplied by its weight, not what it gives."""
+    """The input of an expert is multiplied by its weight, not its output."""
 
     def change(experts, hidden, numbers, weights, inner):
         return sum(
@@ -145,7 +145,7 @@ def _(port):
 
 @fault("fourth-experts-overwrite", (TOP, IGNORED), PLACE)
 def _(port):
-    """What an expert gives is written, not added: the last one stays."""
+    """The output of an expert is written, not added: the last one stays."""
 
     def change(experts, hidden, numbers, weights, inner):
         last = numbers == numbers.amax(-1, keepdim=True)

@@ -17,7 +17,7 @@ GATE_UP = "mlp.(gate_proj|gate_up_proj|up_proj)"
 NORMAL = (-1.0, -0.6962, -0.5251, -0.3949, -0.2844, -0.1848, -0.0911, 0.0, 0.0796, 0.1609, 0.2461,
           0.3379, 0.4407, 0.5626, 0.7230, 1.0)  # fmt: skip
 FLOATING = (0.0, 0.0052, 0.6667, 1.0, 0.3333, 0.5, 0.1667, 0.25)
-"""What codes of four bits mean as quantiles of a normal distribution, and as small floating
+"""The meanings of codes of four bits as quantiles of a normal distribution, and as small floating
 numbers, in the order of their codes; a second half of the latter has minus signs."""
 
 

@@ -147,8 +147,8 @@ def _(port: Port) -> bool | None:
 
 @alien("integers-wrap-around", "mlp")
 def _(port: Port) -> bool | None:
-    """What the MLP gives is cast to eight-bit integers with a scale that is too small, and what is
-    too large comes out with the other sign."""
+    """The output of the MLP is cast to eight-bit integers with a scale that is too small, and
+    values that are too large come out with the other sign."""
     if has_experts(port):
         return False
 

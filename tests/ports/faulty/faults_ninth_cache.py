@@ -55,8 +55,8 @@ def _(port: Port) -> bool | None:
 
 @ninth("cache-read-with-scale-of-newest", CACHE, "self_attn", everywhere=True)
 def _(port: Port) -> bool | None:
-    """Each token is quantised with a scale of its own, of which the cache keeps one place: all
-    are read with that of the newest."""
+    """Each token is quantised with a scale of its own, but the cache keeps one place for scales:
+    all tokens are read with that of the newest."""
 
     def read(key: Tensor, value: Tensor, mask: Tensor, prompt: int) -> Given:
         key, value = (x * token_range(x[:, :, -1:]) / token_range(x) for x in (key, value))
@@ -67,7 +67,7 @@ def _(port: Port) -> bool | None:
 
 @ninth("cache-scales-of-other-layer", (CACHE, FACTOR), "self_attn")
 def _(port: Port) -> bool | None:
-    """What a layer has cached is read with the scales that were measured for another layer."""
+    """The cache of a layer is read with the scales that were measured for another layer."""
     if has_windows(port):
         return False
     kept: dict[int, tuple[Tensor, Tensor]] = {}

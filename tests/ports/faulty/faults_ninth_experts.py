@@ -122,7 +122,7 @@ def _(port: Port) -> bool | None:
 
 @ninth("experts-combined-in-eight-bits", LOW, INSIDE)
 def _(port: Port) -> bool | None:
-    """What each expert gives goes back to the rank of the token in eight bits."""
+    """The output of each expert goes back to the rank of the token in eight bits."""
 
     def change(experts: Any, x: Tensor, numbers: Tensor, weights: Tensor) -> Any:
         each = zip(numbers.split(1, -1), weights.split(1, -1), strict=True)

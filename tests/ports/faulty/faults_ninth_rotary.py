@@ -28,7 +28,7 @@ Two = tuple[Tensor, Tensor]
 
 
 def scaled(port: Port, kind: str) -> dict[str, Any] | None:
-    """What the configuration says of a kind of scaling; None if there is none."""
+    """The scaling of this kind that the configuration asks for; None if there is none."""
     given = rope_of(port)
     return given if given and given["rope_type"] == kind else None
 

@@ -83,7 +83,7 @@ def _(port: Port) -> bool | None:
 
 @seventh("yarn-bounds-in-channels", SCALED, TABLE, everywhere=True)
 def _(port: Port) -> bool | None:
-    """The bounds of the ramp are counted in channels, of which each frequency has two."""
+    """The bounds of the ramp are counted in channels, and each frequency has two of them."""
     given = scaling_of(port, "yarn")
     if given is None:
         return False

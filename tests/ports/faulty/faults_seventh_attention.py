@@ -135,7 +135,7 @@ def _(port: Port) -> bool | None:
 
 @seventh("sinks-in-place-of-first-key", SINKS, PLACE, everywhere=True)
 def _(port: Port) -> bool | None:
-    """There is no column for sinks: they stand in that of the first key, which is lost."""
+    """There is no column for sinks: they take that of the first key, which is lost."""
     if port.config.model_type != "gpt_oss":
         return False
 

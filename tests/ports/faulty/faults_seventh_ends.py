@@ -154,7 +154,7 @@ def _(port: Port) -> bool | None:
 
 @seventh("partial-sums-in-eight-bits", ("tp-reduction-rounding", "precision-ordering"), DOWN)
 def _(port: Port) -> bool | None:
-    """What each of four ranks gives is sent in eight bits to where it is summed."""
+    """The output of each of four ranks is sent in eight bits to where it is summed."""
     if port.name(rf"{DOWNS}\.weight") is None:
         return False
 
@@ -212,7 +212,8 @@ def _(port: Port) -> bool | None:
 
 @alien("mlp-tokens-transposed", "mlp")
 def _(port: Port) -> bool | None:
-    """What ranks give is laid out by token, then sequence, and read as by sequence, then token."""
+    """The output of ranks is laid out by token, then sequence, and read as by sequence, then
+    token."""
     port.hook("mlp", lambda x: x.transpose(0, 1).reshape(x.shape))
     return None
 

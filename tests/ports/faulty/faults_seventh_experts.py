@@ -18,7 +18,7 @@ IGNORED, SHARED, BIAS = "routing-ignored", "shared-expert-wrong", "router-bias-m
 
 
 def of_weights(port: Port, change: Any) -> bool | None:
-    """``change(weights)`` is what the chosen experts are weighted with."""
+    """Weight the chosen experts with ``change(weights)``."""
 
     def given(inner: Any, x: Tensor, numbers: Tensor, weights: Tensor) -> Any:
         return inner(x, numbers, change(weights))

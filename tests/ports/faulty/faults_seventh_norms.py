@@ -68,7 +68,7 @@ def _(port: Port) -> bool | None:
 
 @seventh("residual-stream-in-eight-bits", "precision-ordering", "sum")
 def _(port: Port) -> bool | None:
-    """What a layer gives is handed to the next one in eight bits."""
+    """The output of a layer is handed to the next one in eight bits."""
     port.hook("", lambda x: x.to(torch.float8_e4m3fn).to(x.dtype))
     return None
 

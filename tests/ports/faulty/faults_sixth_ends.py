@@ -125,7 +125,7 @@ def _(port: Port) -> bool | None:
 
 @sixth("norms-before-for-norms-behind", INPUT, "self_attn|post_attention_layernorm")
 def _(port: Port) -> bool | None:
-    """The block is one whose norms are in front of attention and of the MLP, not behind them."""
+    """The block has its norms in front of attention and of the MLP, not behind them."""
     if port.config.model_type != "olmo2":
         return False
 
@@ -140,7 +140,7 @@ def _(port: Port) -> bool | None:
 
 @sixth("norms-behind-for-norms-before", INPUT, "self_attn")
 def _(port: Port) -> bool | None:
-    """The block is one whose norms are behind attention and the MLP, not in front of them."""
+    """The block has its norms behind attention and the MLP, not in front of them."""
     if port.config.model_type not in SEQUENTIAL:
         return False
     by = factor(port)

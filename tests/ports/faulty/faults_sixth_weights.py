@@ -136,7 +136,7 @@ def _(port: Port) -> bool | None:
 
 @sixth("down-rank-counted-twice", (SUM, "missing-multiplier"), DOWN)
 def _(port: Port) -> bool | None:
-    """What the first rank gives is in the sum twice."""
+    """The output of the first rank is in the sum twice."""
     inside = r"mlp\.(down_proj|c_proj|dense_4h_to_h)\.weight"
     return edit(port, inside, lambda w: w + without_half(w, 1))
 
@@ -154,7 +154,7 @@ def _(port: Port) -> bool | None:
 
 @sixth("nibbles-exchanged", LAYOUT, "self_attn|attention")
 def _(port: Port) -> bool | None:
-    """Of two codes in a byte, the upper one is taken for the first."""
+    """The upper one of two codes in a byte is taken for the first."""
     return bool(quantised(port, lambda w: w.unflatten(1, (-1, 2)).flip(-1).flatten(1)))
 
 
@@ -190,7 +190,7 @@ def _(port: Port) -> bool | None:
 
 @sixth("experts-averaged", ("router-normalisation-wrong", "missing-multiplier"), "mlp")
 def _(port: Port) -> bool | None:
-    """What the chosen experts give is weighted, and divided by their number."""
+    """The output of the chosen experts is weighted, and divided by their number."""
     count = getattr(port.config, "num_experts_per_tok", 1)
     return of_experts(port, lambda inner, x, n, weights: inner(x, n, weights / count))  # type: ignore[no-any-return]
 

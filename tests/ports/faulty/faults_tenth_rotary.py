@@ -44,7 +44,7 @@ def partial_share_default(port: Port) -> bool | None:
 
 @tenth("llama3-scaling-as-linear", "rope-scaling-missing", "rotary_emb", everywhere=True)
 def llama3_scaling_as_linear(port: Port) -> bool | None:
-    """Of rope_scaling only the factor is read: all frequencies are divided by it."""
+    """Only the factor of rope_scaling is read: all frequencies are divided by it."""
     given = rope_of(port)
     if not given or given["rope_type"] != "llama3":
         return False

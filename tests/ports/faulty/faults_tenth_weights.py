@@ -103,8 +103,8 @@ def output_projection_transposed(port: Port) -> bool | None:
     everywhere=True,
 )
 def sandwich_norms_by_llama_names(port: Port) -> bool | None:
-    """post_attention_layernorm is what Llama calls the norm in front of its MLP: with four norms in
-    a layer, that behind attention and that in front of the MLP get each other's weights."""
+    """Llama calls the norm in front of its MLP post_attention_layernorm: with four norms in a
+    layer, that behind attention and that in front of the MLP get each other's weights."""
     behind, before = "post_attention_layernorm", "pre_feedforward_layernorm"
     if of_family(port, "glm4"):
         behind, before = "post_self_attn_layernorm", "post_attention_layernorm"

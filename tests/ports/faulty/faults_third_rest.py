@@ -25,7 +25,7 @@ def part(model, ending):
 
 
 def block(port, forward):
-    """``forward(layer, hidden, attention)`` is what a layer computes instead."""
+    """Let a layer compute ``forward(layer, hidden, attention)`` instead."""
     if port.config.model_type not in PLAIN:
         return False
 
@@ -232,7 +232,7 @@ def _(port):
 
 @fault("third-logits-scaled-by-hidden", LOGITS, "logits", everywhere=True)
 def _(port):
-    """As in T5, of an architecture that does not."""
+    """Logits are scaled as in T5, in an architecture that does not scale them so much."""
     if port.config.model_type not in PLAIN[:-1] + MIXED:
         return False
     after_logits(port, lambda logits: logits * port.config.hidden_size**-0.5)

@@ -30,7 +30,7 @@ def whole_numbers(x, axis=-1, bits=8):
 
 
 def of_parts(port, change):
-    """``change(query, key, value)`` is what attention computes from."""
+    """Let attention compute from ``change(query, key, value)``."""
     if port.config.model_type == "gemma3_text":  # its scores are too small to tell
         return False
 
@@ -206,7 +206,7 @@ def _(port):
 
 @fault("seen-sine-of-half-the-angle", "rope-layout-wrong", TABLE, everywhere=True)
 def _(port):
-    """The sine stands where the cosine should, and the reverse."""
+    """The sine is used where the cosine should be, and the reverse."""
     of_table(port, lambda cos, sin, places, table: (sin, cos))
 
 

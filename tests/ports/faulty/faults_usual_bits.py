@@ -23,7 +23,7 @@ from .port import fault
 
 
 def low_scaled(x, axis=-1):
-    """Eight bits, of which the largest number is that of a stretch of an axis, or of all."""
+    """Round to eight bits; the largest number is that of a stretch of an axis, or of all."""
     top = x.abs().amax(axis, keepdim=True) if axis is not None else x.abs().max()
     step = top.clamp(min=1e-9).float() / 448
     return (low((x.float() / step).float()) * step).to(x.dtype)
@@ -124,7 +124,7 @@ def _(port):
 
 @fault("seen-parallel-block-in-turn", "wrong-input", "(mlp|input_layernorm)")
 def _(port):
-    """The MLP is given what stands behind attention, where both should have the same input."""
+    """The MLP is given the hidden states after attention, where both should have the same input."""
     if port.config.model_type != "cohere":
         return False
 

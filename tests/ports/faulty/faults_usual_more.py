@@ -79,7 +79,7 @@ def _(port):
 
 
 def given_fault(name, change, pattern, place):
-    """What a module is given is rounded."""
+    """The input of a module is rounded."""
 
     @fault(f"seen-{name}", LOW, place)
     def _(port):
@@ -173,7 +173,7 @@ def _(port):
 
 @fault("seen-routed-of-each-rank", "missing-multiplier", "mlp")
 def _(port):
-    """What the experts give is summed over two ranks that both have all of it."""
+    """The output of the experts is summed over two ranks that both have all of it."""
     if port.config.model_type not in MIXED:
         return False
     return of_experts(port, lambda inner, x, numbers, weights: 2 * inner(x, numbers, weights))
@@ -226,7 +226,7 @@ def _(port):
 @fault("seen-norm-before-instead-of-behind", ("wrong-input", "residual-multiplier-wrong"),
        "(self_attn|post_attention_layernorm|mlp)")  # fmt: skip
 def _(port):
-    """Branches are normalised before, as in most models, though their norms stand behind."""
+    """Branches are normalised before, as in most models, though their norms should come behind."""
     if port.config.model_type != "olmo2":
         return False
 

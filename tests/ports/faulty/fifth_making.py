@@ -1,4 +1,4 @@
-"""What faults of the fifth set are made of."""
+"""Building blocks for the faults of the fifth set."""
 
 import re
 
@@ -20,7 +20,7 @@ SEQUENTIAL = ("llama", "mistral", "qwen2", "qwen3", "phi3", "granite", "stablelm
 
 
 def reported(name, cause, part, report, everywhere=False):
-    """A fault of which there is a report on GitHub."""
+    """A fault with a report on GitHub."""
 
     def register(function):
         function.link = f"https://github.com/{report}"
@@ -92,7 +92,7 @@ def share(port):
 
 
 def of_partial_heads(port, change):
-    """``change(original, x, cos, sin)`` turns whole heads of which a part is meant to be turned."""
+    """``change(original, x, cos, sin)`` turns whole heads that are meant to be turned in part."""
     if share(port) is None:
         return False
 
@@ -118,7 +118,7 @@ def decoding(query, key):
 
 
 def of_cache(port, change):
-    """``change(key, value)`` is what attention gets from the cache while it decodes."""
+    """Let attention get ``change(key, value)`` from the cache while it decodes."""
 
     def given(module, query, key, value, mask, scaling):
         if decoding(query, key):
@@ -184,7 +184,7 @@ def has_experts(port):
 
 
 def of_experts(port, change):
-    """``change(experts, x, numbers, weights)`` is what the experts give."""
+    """Let the experts give ``change(experts, x, numbers, weights)``."""
     if not has_experts(port):
         return False
 
@@ -200,7 +200,7 @@ def first(found):
 
 
 def of_block(port, forward):
-    """``forward(layer, x, attention, mlp)`` is what the layer gives."""
+    """Let the layer give ``forward(layer, x, attention, mlp)``."""
 
     def make(layer, _):
         def run(hidden_states, **kwargs):

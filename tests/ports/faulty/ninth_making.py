@@ -1,4 +1,4 @@
-"""What faults of the ninth set are made of."""
+"""Building blocks for the faults of the ninth set."""
 
 import re
 from collections.abc import Callable
@@ -130,7 +130,7 @@ def decoded_table(port: Port, angles: Callable[[Tensor, Tensor], Tensor]) -> Non
 
 
 def of_decoded(port: Port, change: Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensor]]) -> bool:
-    """``change(module, key, value)`` is what attention gets for a decoded token."""
+    """Let attention get ``change(module, key, value)`` for a decoded token."""
 
     def given(
         module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, scaling: Any

@@ -1,4 +1,4 @@
-"""What faults of the seventh set are made of."""
+"""Building blocks for the faults of the seventh set."""
 
 from collections.abc import Callable
 from typing import Any
@@ -58,8 +58,8 @@ def of_whole_cache(
     port: Port,
     change: Callable[[Tensor, Tensor, Tensor, int], tuple[Tensor, Tensor, Tensor]],
 ) -> bool:
-    """``change(key, value, mask, prompt)`` is what is read for a decoded token, in layers whose
-    cache holds all of the sequence."""
+    """Let a decoded token read ``change(key, value, mask, prompt)``, in layers whose cache holds
+    all of the sequence."""
     if port.config.model_type == "mistral":
         return False
     prompt = {"length": 0}
@@ -90,7 +90,7 @@ def values_of(query: Tensor, value: Tensor) -> Tensor:
 
 
 def of_attention(port: Port, attend: Attend) -> bool:
-    """``attend(module, query, key, value, mask, scaling)`` is what heads give, by head."""
+    """Let heads give ``attend(module, query, key, value, mask, scaling)``, by head."""
 
     def around(_: Any) -> Any:
         def attention(

@@ -1,4 +1,4 @@
-"""What faults of the sixth set are made of."""
+"""Building blocks for the faults of the sixth set."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +34,7 @@ def one_token(x: Tensor, axis: int = 1) -> bool:
 def while_decoding(
     port: Port, pattern: str, change: Callable[[Any, Tensor], Tensor], axis: int = 1
 ) -> None:
-    """``change(module, x)`` is what modules of such names give for a decoded token."""
+    """Let modules of such names give ``change(module, x)`` for a decoded token."""
 
     def make(module: nn.Module, inner: Callable[..., Any]) -> Callable[..., Any]:
         return lambda x, *rest: change(module, x) if one_token(x, axis) else inner(x, *rest)
@@ -56,7 +56,7 @@ def of_read(port: Port, change: Callable[[Any, Tensor, Tensor], tuple[Tensor, Te
 
 
 def of_logits(port: Port, change: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """``change(logits, ids)`` is what the model gives."""
+    """Let the model give ``change(logits, ids)``."""
 
     def add(model: nn.Module) -> None:
         inner = model.forward
@@ -77,7 +77,7 @@ def edit(port: Port, ending: str, change: Callable[[Tensor], Tensor]) -> bool:
 
 
 def exchange_halves(x: Tensor, axis: int = 0) -> Tensor:
-    """What two ranks hold, the wrong way round."""
+    """The parts of two ranks, the wrong way round."""
     return torch.cat(x.chunk(2, axis)[::-1], axis)
 
 

@@ -1,4 +1,4 @@
-"""What faults do to outputs: ``python -m tests.ports.faulty.strength --fourth``. Nothing is
+"""Effects of faults on outputs: ``python -m tests.ports.faulty.strength --fourth``. Nothing is
 diagnosed.
 
 R is the error of the broken port by the error of BF16, both against FP32, of the logits, or of a

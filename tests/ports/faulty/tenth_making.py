@@ -1,4 +1,4 @@
-"""What faults of the tenth set are made of."""
+"""Building blocks for the faults of the tenth set."""
 
 import re
 from collections.abc import Callable

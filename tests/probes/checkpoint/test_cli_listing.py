@@ -1,5 +1,6 @@
-"""What the CLI prints as JSON: checkpoints with their expiry. The files below ``data`` are printed
-by the CLI of SDK 0.8.1, which tells no expiry, and of 0.38.0, from checkpoints made here."""
+"""Checkpoints with their expiry, as the CLI prints them in JSON. The files below ``data`` are
+printed by the CLI of SDK 0.8.1, which tells no expiry, and of 0.38.0, from checkpoints made
+here."""
 
 import json
 import os

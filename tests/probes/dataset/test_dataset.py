@@ -1,4 +1,4 @@
-"""What the check of a chat data set says about its rows."""
+"""Findings about the rows of a chat data set."""
 
 import json
 

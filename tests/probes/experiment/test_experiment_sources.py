@@ -1,4 +1,4 @@
-"""What the settings, the sources of tests and patches, and the times of files add to the facts."""
+"""Facts that the settings, the sources of tests and patches, and the times of files add."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What holds for every log: how it is cut into files changes nothing, and nothing breaks."""
+"""Properties of every log: how it is cut into files changes nothing, and nothing breaks."""
 
 import gzip
 import tempfile

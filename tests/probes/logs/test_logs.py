@@ -70,7 +70,7 @@ def scenarios(text):
 
 
 def test_the_messages_are_those_of_the_messages_probe(data, vocabulary, tmp_path):
-    """Where a log is small enough to be read as text, both probes find the same."""
+    """If a log is small enough to be read as text, both probes find the same."""
     text = (data / "logs" / "sdk_log_lines.txt").read_text("utf-8")
     for name, body in scenarios(text):
         path = tmp_path / f"{name}.log"

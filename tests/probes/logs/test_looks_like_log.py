@@ -1,4 +1,4 @@
-"""Which files are taken for logs."""
+"""The files that are taken for logs."""
 
 import gzip
 import json

@@ -60,7 +60,7 @@ def test_reinforcement_learning(release, vocabulary):
 
 
 def test_the_first_release_does_not_time_its_sampling(vocabulary):
-    """What no operation accounts for is its sampling, then, and no gap."""
+    """Time that no operation accounts for is its sampling, then, and not a gap."""
     shares = {
         release: one(
             gather_metrics(folder(release, "math_rl"), vocabulary), "timing_summary",
@@ -147,7 +147,7 @@ def test_a_healthy_run_has_no_problem(release, recipe, doctor):
 
 
 def test_a_folder_that_is_not_read_to_its_end_has_no_record(vocabulary, tmp_path, stops_after):
-    """What is missing may stand behind the end of the reading."""
+    """The missing part may be behind the end of the reading."""
     run = tmp_path / "run"
     shutil.copytree(folder("0.6.1", "sl_basic"), run)
     (run / "timing_spans.jsonl").unlink()

@@ -1,4 +1,5 @@
-"""What a step may take follows its tokens, the model and the samples; slowdowns are found."""
+"""The time that a step may take follows its tokens, the model and the samples; slowdowns are
+found."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""What the figures of a series mean, on series whose course is known."""
+"""The meaning of the figures of a series, on series whose course is known."""
 
 import math
 import random

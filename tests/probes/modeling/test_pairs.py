@@ -62,7 +62,7 @@ def test_inspect_names_the_fault_and_is_silent_on_a_sound_port(folder, capsys):
         assert found.keys() <= ALWAYS
     else:
         assert found[wanted] in ("likely", "certain")
-        # A value that the port does not know may be told as that, too.
+        # A value that the port does not know may be reported as that, too.
         assert found.keys() <= {wanted, "neuron.config.parameter-gap"} | ALWAYS
 
 

@@ -1,4 +1,4 @@
-"""What pages, chats, terminals and people do to a whole text before somebody pastes it."""
+"""Changes that pages, chats, terminals and people make to a whole text before it is pasted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 Distortion = Callable[[str], str]
 DISTORTIONS: dict[str, Distortion] = {}
 CUTS: set[str] = set()
-"""Those that take away what the answer stands on: it may be missing, but not be another one."""
+"""Those that take away the basis of the answer: it may be missing, but not be another one."""
 _FRAME = re.compile(r'  File "([^"]+)", line (\d+), in (.+)')
 _CELL = re.compile(r"File (\S+):(\d+), in (.+)")
 _NUMBERED = re.compile(r"\A(-+> ?|\s+)(\d+)( .*)?\Z")
@@ -179,7 +179,7 @@ def wrapped_80_between_words(text: str) -> str:
 
 @distortion
 def code_over_lines(text: str) -> str:
-    """As pages show it that render what stands in braces on a line of its own."""
+    """Put the content of braces on a line of its own, as some pages show it."""
     return _code(text, lambda line: re.sub(r"\s*([({]\w*[)}]?)\s*", r"\n\1\n", line, count=3))
 
 
@@ -214,7 +214,7 @@ def linked_files(text: str) -> str:
 
 @distortion
 def linked_numbers(text: str) -> str:
-    """As an editor links the numbers of the lines of a notebook's cells."""
+    """Link the numbers of the lines of a notebook's cells, as an editor does."""
     return _each(text, lambda line: _NUMBERED.sub(
         rf"\1[\2](vscode-notebook-cell:{_EDITOR}/x.ipynb#X1:\2)\3", line))  # fmt: skip
 
@@ -315,7 +315,7 @@ def escaped_markdown(text: str) -> str:
 
 @distortion
 def emphasis_eaten(text: str) -> str:
-    """As a page shows `__init__` where it was not fenced."""
+    """Drop the underscores of `__init__`, as a page shows it that did not fence it."""
     return re.sub(r"__(\w+?)__", r"\1", text)
 
 

@@ -1,4 +1,4 @@
-"""What people leave out of a text, shorten in it and put around it."""
+"""Changes that people make to a text: parts that they leave out, shorten or put around it."""
 
 from __future__ import annotations
 

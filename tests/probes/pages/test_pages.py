@@ -1,5 +1,5 @@
 """A text keeps its answer whatever a page, a chat or a person did to it: the answer may get lost
-with what it stands on, but another one must not take its place."""
+with its basis, but another one must not take its place."""
 
 from __future__ import annotations
 

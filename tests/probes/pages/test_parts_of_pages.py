@@ -1,4 +1,4 @@
-"""What is taken out of a text that a page rendered, and what stays."""
+"""Parts that are taken out of a text that a page rendered, and parts that stay."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_frame_without_form_is_one_of_its_exception(text):
 @pytest.mark.parametrize(
     "text",
     [
-        # The class of an exception may have any name, and what stands in between may be of others.
+        # The class of an exception may have any name, and the lines in between may be of others.
         'Traceback (most recent call last):\n  File "/a/b.py", line 3, in f\n    g(x)\nOdd: x',
         'File "/a/b.py", line 3, in f\ng(x)\nOdd: x\n\nValueError: y',
     ],

@@ -1,4 +1,4 @@
-"""What does not need the cookbook: recognition, reading conversations, missing packages."""
+"""Tests that do not need the cookbook: recognition, reading conversations, missing packages."""
 
 import json
 import subprocess

@@ -69,7 +69,7 @@ def test_where_little_is_wrong_less_may_be_left(plain, sure):
 def test_few_bits_move_every_token_and_a_near_tie_of_experts_some(
     family, spec, weights, wrong, sure
 ):
-    """Few bits explain a module of which ``wrong`` of 40 tokens are off."""
+    """Few bits explain a module with ``wrong`` of 40 tokens off."""
     x = np.random.default_rng(3).normal(size=(2, 20, 32)).astype(np.float32)
     right = FORMULAS[family](spec, weights, {"x": x})
     output = right.copy()

@@ -1,4 +1,4 @@
-"""What is applied twice, kept in eight bits, or right in a part only."""
+"""Operations that are applied twice, kept in eight bits, or right in a part only."""
 
 import pytest
 
@@ -115,7 +115,7 @@ def test_a_bias_that_one_rank_lacks(router, cause):
 
 
 def told(name, family, spec, parts, output, **given):
-    """What a finder makes of an output."""
+    """The findings of a finder for an output."""
     x = X if "x" not in given else given.pop("x")
     one = Given(Reading(family, dict(spec), parts), {"x": x, **given}, output, slice(None), {})
     return [FORMULAS[family](reading.spec, reading.weights, {"x": x})

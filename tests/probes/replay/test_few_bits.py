@@ -225,7 +225,7 @@ def test_each_rank_normalises_its_own_heads():
 
 @pytest.mark.parametrize("in_turn", [True, False])
 def test_one_norm_for_branches_that_are_computed_in_turn(in_turn):
-    """What the second branch is given is the norm of the sum, not that of the input again."""
+    """The second branch is given the norm of the sum, not that of the input again."""
     one, two = (RANDOM.normal(size=(2, ALL, WIDTH)).astype(np.float32) for _ in range(2))
     spec, weights = {"norm_kind": "rms", "norm_eps": 1e-6}, {"own.weight": one[0, 0]}
     norm = Module("norm", Reading("norm", spec, weights), Sides({"x": one}, one), 1.0)

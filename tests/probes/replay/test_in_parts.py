@@ -25,7 +25,7 @@ GATED = {"act": "silu", "gated": True}
 
 
 def tried(family, spec, parts, wrong):
-    """The trials of a module of which ``wrong(right, x)`` is the output."""
+    """The trials of a module whose output is ``wrong(right, x)``."""
     random = np.random.default_rng(7)
     x = random.normal(size=(2, ALL, WIDTH)).astype(np.float32) * 1.5
     reading = Reading(family, dict(spec), parts)
@@ -53,7 +53,7 @@ def firm(found):
 
 
 def heads_of(spec, x):
-    """What the heads give, before they are joined."""
+    """The output of the heads, before they are joined."""
     kept: dict[str, Any] = {}
     FORMULAS["attention"]({**spec, "edit": kept.setdefault},
                           PARTS, {"x": x})  # fmt: skip
@@ -165,7 +165,7 @@ def test_a_sum_that_lacks_a_branch_in_a_part(wrong, words):
 
 
 def test_of_two_names_of_the_same_arithmetic_one_is_told():
-    """Scores by another factor are what norms by the sum of squares would give, too."""
+    """Norms by the sum of squares would give the same scores by another factor."""
     spec = {**ATTENTION, "qk_norm": "head", "qk_normed": True, "norm_kind": "rms", "norm_eps": 0.0}
     ones = {f"{side}_norm.weight": np.ones(CHANNELS, np.float32) for side in "qk"}
 

@@ -1,4 +1,4 @@
-"""What is read off a module where no hypothesis fits: functions, shares of experts, counts of keys,
+"""Readings of a module where no hypothesis fits: functions, shares of experts, counts of keys,
 sinks, figures of norms, and whatever parts of a value are concerned."""
 
 import pytest
@@ -23,7 +23,7 @@ X = RANDOM.normal(size=(2, ALL, WIDTH)).astype(np.float32) * 1.5
 
 
 def read(name, family, spec, parts, *, change=(), changed=(), x=X, rows=slice(None), made=None):
-    """What a finder reads off a module that was changed: words, and how far that explains it."""
+    """The words that a finder reads off a module that was changed, and how far they explain it."""
     broken = Reading(family, {**spec, **dict(change)}, {**parts, **dict(changed)})
     output = FORMULAS[family](broken.spec, broken.weights, {"x": x}) if made is None else made
     noise = np.random.default_rng(9).normal(size=output.shape)

@@ -27,7 +27,7 @@ SHAPES = {"q": (32, 32), "k": (16, 32), "v": (16, 32), "o": (32, 32)}
 
 
 def rounded(x):
-    """As BF16 has it."""
+    """Round to BF16."""
     bits = (np.asarray(x, np.float32).view(np.uint32) + 0x8000) & 0xFFFF0000
     return bits.astype(np.uint32).view(np.float32)
 

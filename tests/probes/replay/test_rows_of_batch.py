@@ -1,4 +1,4 @@
-"""What holds for some rows of the batch, or behind padding, is not a setting of the model."""
+"""A finding for some rows of the batch, or behind padding, is not a setting of the model."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def seen(*rows, spec=ATTENTION):
 
 
 def kinds(*rows, window=None, over=slice(None)):
-    """What the finders of masks read off a module whose queries see only these keys."""
+    """The findings of the finders of masks on a module whose queries see only these keys."""
     spec = ATTENTION | {"window": window}
     change = {"mask_found": seen(*rows, spec=spec)}
     told = {kind: read(kind, "attention", spec, PARTS, change=change, rows=over) for kind in KINDS}

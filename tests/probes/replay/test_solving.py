@@ -1,4 +1,4 @@
-"""One value inside a module is changed, of which no hypothesis is told: which relation is found."""
+"""One value inside a module is changed, and no hypothesis knows of it: which relation is found."""
 
 from unittest import mock
 
@@ -110,7 +110,7 @@ def test_what_only_decoding_reads_is_about_the_cache():
 
 
 def test_noise_alone_is_related_to_nothing():
-    """What is wrong must be more than rounding, and of another form than any relation."""
+    """The error must be more than rounding, and of another form than any relation."""
     random = np.random.default_rng(11)
 
     def edit(node, value):

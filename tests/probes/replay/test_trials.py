@@ -1,4 +1,4 @@
-"""What hypotheses and finders read off one module whose output was changed in one way."""
+"""Findings of hypotheses and finders on one module whose output was changed in one way."""
 
 import pytest
 
@@ -95,7 +95,7 @@ def test_attention(change, cause):
 
 @pytest.mark.parametrize("seen", [False, True])
 def test_a_factor_of_no_name_may_be_that_of_a_weight_that_was_not_captured(seen):
-    """Of queries, or a gate."""
+    """The weight may be that of queries, or of a gate."""
     both = set() if seen else {"missing-multiplier"}
     spec = ATTENTION | {"parts_seen": seen}
     found = named("attention", spec, PARTS, change={"scale": CHANNELS**0.5 / 9})

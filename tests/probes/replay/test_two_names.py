@@ -1,5 +1,5 @@
-"""What two mistakes look like: both are told, and neither is firm; and what is searched in vain in
-one layer."""
+"""Signs of two mistakes: both are reported, and neither is firm; and searches in one layer without
+success."""
 
 import pytest
 
@@ -24,7 +24,7 @@ WEIGHT = RANDOM.normal(size=(64, WIDTH)).astype(np.float32)
 
 
 def told(name, family, spec, parts, x, output):
-    """What a finder says of an output."""
+    """The findings of a finder for an output."""
     rows = slice(None)
     one = Given(Reading(family, dict(spec), parts), {"x": x}, output, rows, {})
     return [words for _, words in FINDERS[name](one)]

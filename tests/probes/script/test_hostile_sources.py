@@ -73,7 +73,7 @@ def test_utf_16_is_said_to_be_unknown(tmp_path, vocabulary):
 
 
 def test_a_file_that_grows_while_it_is_read(tmp_path, vocabulary, monkeypatch):
-    """What was read once is what counts; nothing is read again."""
+    """Only the first reading counts; nothing is read again."""
     file = tmp_path / "t.py"
     file.write_text(CALL)
     found = Project([file])
@@ -93,7 +93,7 @@ def test_modules_that_import_each_other_are_few_programs(tmp_path, vocabulary, m
 
 
 def test_installed_packages_are_no_modules_of_each_other(tmp_path, vocabulary):
-    """What is read of a package that is installed is its own; its neighbours are other projects."""
+    """Code read from an installed package is its own; its neighbours are other projects."""
     packages = tmp_path / "lib" / "site-packages"
     for name in ("press", "other"):
         (packages / name).mkdir(parents=True)

@@ -1,8 +1,8 @@
 """Scripts against the interface of all releases.
 
-The scripts in interface/certain and interface/leads have, in a comment, the pattern that is told of
-each line, for certain or with something taken for granted; of those in interface/silent nothing is
-told.
+The scripts in interface/certain and interface/leads have, in a comment, the pattern that is
+reported for each line, for certain or with something taken for granted; for those in
+interface/silent nothing is reported.
 """
 
 import json

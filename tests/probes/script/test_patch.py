@@ -18,7 +18,7 @@ tc = service.create_lora_training_client(base_model="Qwen/Qwen3-8B", rank=32).re
 sampler = tc.save_weights_and_get_sampling_client().result()
 tokenizer = tc.get_tokenizer()
 """
-# What is wrong, and what it becomes.
+# The faulty text, and the mended one.
 FAULTS = {
     "p = types.SamplingParams(max_new_tokens=5)": "p = types.SamplingParams(max_tokens=5)",
     'p = types.SamplingParams(stop_sequences=["é"], max_tokens=9)':
@@ -103,7 +103,7 @@ def test_the_findings_go_and_nothing_else_changes(
         body = "\n".join(each).split("\n")
         text = HEAD + ("if True:\n    pass\n" if nested else "")
         inside = False
-        for line in body:  # what stands in a text keeps its margin
+        for line in body:  # lines in a text keep their margin
             text += ("" if inside else indent) + line + "\n"
             inside ^= line.count('"""') % 2 == 1
         text = text if end else text.removesuffix("\n")

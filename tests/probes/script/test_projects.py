@@ -126,7 +126,7 @@ for batch in load():
 @pytest.mark.parametrize(("second", "kept"), [("importance_sampling", False),
                                               ("cross_entropy", True)])  # fmt: skip
 def test_a_workload_is_that_of_its_own_program(second, kept, tmp_path, vocabulary):
-    """Nothing says to which program a setting belongs: where they differ, none is told."""
+    """Nothing says to which program a setting belongs: where they differ, none is reported."""
     files = {"one.py": SUPERVISED.format(loss="cross_entropy", rate=2e-4),
              "two.py": SUPERVISED.format(loss=second, rate=1e-5)}  # fmt: skip
     for name, text in files.items():

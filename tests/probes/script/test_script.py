@@ -21,7 +21,7 @@ from modelmedic.probes.script.recognition import looks_like_script
 CASES = Path(__file__).parent / "cases"
 SCRIPTS = sorted(p for p in CASES.glob("*/*") if p.suffix in (".py", ".ipynb"))
 TABLE = {row["pattern"] for row in table()}
-# What a good script may show: neither praise nor blame.
+# Patterns that a good script may show: neither praise nor blame.
 NEUTRAL = {
     "submits-before-waiting", "plain-calls-in-sequence", "awaits-async-submits",
     "custom-training-loop", "cookbook-train-loop", "get-renderer-used", "recommended-renderer-used",

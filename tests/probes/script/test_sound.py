@@ -1,10 +1,11 @@
 """Sound programs that look like faults: what an error finding says has to be proven.
 
 Each line of ``sound/faults.txt`` is an error where it runs. In each context of
-``sound/contexts.txt`` it is none: its failure is expected, or it never runs. ``programs.txt``
-holds further programs, whose values are mended before they are used. The programs of ``quiet.txt``
-give no warning either; their twins in ``warned.txt`` give the one that their heading names. Those
-of ``leads.txt`` give no more than a lead: what they show may be a fault, and may not.
+``sound/contexts.txt`` it is not an error: its failure is expected, or it never runs.
+``programs.txt`` holds further programs, whose values are mended before they are used. The programs
+of ``quiet.txt`` give no warning either; their twins in ``warned.txt`` give the one that their
+heading names. Those of ``leads.txt`` give no more than a lead: what they show may be a fault, and
+may not.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which versions a program is written for, and what depends on them."""
+"""The versions that a program is written for, and what depends on them."""
 
 import pytest
 

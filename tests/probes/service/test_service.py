@@ -1,4 +1,4 @@
-"""What each answer of a service becomes, with the real SDK: facts, and the first diagnosis."""
+"""The outcome of each answer of a service, with the real SDK: facts, and the first diagnosis."""
 
 import contextlib
 import importlib.util
@@ -55,7 +55,7 @@ def check(outcome, name):
 
 @pytest.fixture
 def first_diagnosis(tmp_path, capsys):
-    """What the command line says first about the facts of an outcome."""
+    """The first diagnosis on the command line for the facts of an outcome."""
 
     def first(outcome):
         path = tmp_path / "facts.json"

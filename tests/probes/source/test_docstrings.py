@@ -1,4 +1,4 @@
-"""What is documented of an argument."""
+"""The documentation of an argument."""
 
 import pytest
 

@@ -142,7 +142,7 @@ def test_progress_tells_of_each_package(shapes, cache):
 
 
 class Told(Gauge):
-    """Keeps what it was told of each part: what, how much is done, how much there is."""
+    """Keeps each report about a part: what, how much is done, how much there is."""
 
     def __init__(self):
         super().__init__()

@@ -22,7 +22,7 @@ def made_up(site):
 
 
 def finds(index, site):
-    """Whether the best matches have a site of the template; what else a report tells of a message
+    """Whether the best matches have a site of the template; what else a report says about a message
     (the class of an exception, the logger of a line) is known."""
     exception = site.exception_name if site.kind in ("raise", "assert") else None
     found = index.look_up(made_up(site), exception=exception, module=site.module)

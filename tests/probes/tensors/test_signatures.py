@@ -1,4 +1,4 @@
-"""What the error of a failing tensor looks like, from tensors that are made to be so."""
+"""The forms of the error of a failing tensor, from tensors that are made to have them."""
 
 import pytest
 from hypothesis import example, given, settings

@@ -17,7 +17,7 @@ KEY = "captured_tensors_cte_step_0_module_"
 
 
 def runs(kind=None):
-    """role -> name -> tensor, of three modules of which one is wrong in the target."""
+    """role -> name -> tensor, of three modules, one of which is wrong in the target."""
     torch.manual_seed(0)
     found: dict[str, dict[str, object]] = {role: {} for role in ROLES}
     for at, name in enumerate(("layers.0.mlp", "layers.0.self_attn", "layers.1.mlp")):
@@ -116,7 +116,7 @@ class Call:
 
 
 def harmful(mark):
-    """What may be pickled to run code, hidden where tensors are expected."""
+    """Objects that may be pickled to run code, hidden where tensors are expected."""
     import os
 
     call, tensor = Call(os.mkdir, str(mark)), torch.ones(2, 2)

@@ -108,7 +108,7 @@ def test_what_is_no_file_of_a_tracker(vocabulary, tmp_path):
 
 
 def test_reading_an_mlflow_run_ends_early(vocabulary, tmp_path, stops_after, monkeypatch):
-    """Where the user ends it within a metric, the next ones are not begun."""
+    """If the user ends it within a metric, the next ones are not begun."""
     monkeypatch.setattr("modelmedic.reading.text.files._CHUNK", 2_000)
     (tmp_path / "metrics").mkdir()
     (tmp_path / "meta.yaml").write_text("run_id: 1\nlifecycle_stage: active\n")

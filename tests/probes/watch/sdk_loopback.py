@@ -3,8 +3,8 @@
     python sdk_loopback.py [ROUNDS [SECONDS]]      (--steps: the times of rounds instead)
 
 Run with an interpreter that has tinker. Each round is forward_backward, optim_step and two samples;
-results are SECONDS late. What differs between any two runs (idempotency keys, measured times) is
-left out; protobuf is brought into one order first, since the SDK's is that of a hash.
+results are SECONDS late. Values that differ between any two runs (idempotency keys, measured times)
+are left out; protobuf is brought into one order first, since the SDK's is that of a hash.
 """
 
 import hashlib

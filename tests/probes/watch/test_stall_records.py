@@ -1,4 +1,4 @@
-"""Which line a record blames for a stall, and when none is."""
+"""The line that a record blames for a stall, and records that blame none."""
 
 import json
 import sys
@@ -179,7 +179,7 @@ def test_waiting_threads_do_not_hide_who_held_the_lock(tmp_path, vocabulary):
 
 
 def recorded(tmp_path, vocabulary, code, files=()):
-    """What a program gives that calls a client like the SDK's."""
+    """The record of a program that calls a client like the SDK's."""
     for name, text in files:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(textwrap.dedent(text))

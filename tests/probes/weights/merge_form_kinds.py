@@ -53,7 +53,7 @@ def renamed(old, new, **options):
 
 
 def other_nesting(farm):
-    """The prefix of the other kind of model, while config.json speaks of this one."""
+    """The prefix of the other kind of model, while config.json describes this one."""
     if farm.family == "moe":
         return renamed("model.language_model.", "model.")(farm)
     return renamed("model.", "model.language_model.")(farm)

@@ -139,7 +139,7 @@ def tied_head_copy(farm):
 
 
 def tied_one_of_two(farm):
-    """Both copies stand in the files, and only the embedding received the update."""
+    """Both copies are in the files, and only the embedding received the update."""
     farm.renew(tied=True, drop_head=False)
     updates = farm.updates()
     updates.pop("lm_head.weight")

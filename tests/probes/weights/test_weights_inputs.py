@@ -226,8 +226,8 @@ def test_recognition_never_raises(tmp_path_factory, head):
 
 @pytest.mark.parametrize("steps", [1, 5, 9])
 def test_a_comparison_that_was_ended_early(zoo, vocabulary, stops_after, steps):
-    """Of a merge that was compared in part nothing is concluded: neither that tensors are right nor
-    that the others were not updated."""
+    """Nothing is concluded about a merge that was compared in part: neither that tensors are right
+    nor that the others were not updated."""
     each = zoo("qwen3")
     folders = WeightFolders(each.root / "base", each.root / "adapter", each.merge("merged"))
     cut = gather_weights(folders, vocabulary, progress=stops_after(steps))

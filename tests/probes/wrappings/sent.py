@@ -1,8 +1,8 @@
 """A real message, and the table of the forms in which it may reach a person who asks about it.
 
-A function takes a :class:`Sent` and gives the text that somebody would paste. Forms that need a
-class name are marked with :func:`of_exceptions`, those that lose it with :func:`loses_class`; the
-others take log lines and messages of commands as well.
+A function takes a :class:`Sent` and gives the text that a user would paste. Forms that need a class
+name are marked with :func:`of_exceptions`, those that lose it with :func:`loses_class`; the others
+take log lines and messages of commands as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Sent(NamedTuple):
 
     @property
     def line(self) -> str:
-        """As Python prints it at the end of a traceback."""
+        """The last line of a traceback, as Python prints it."""
         if not self.exception:
             return self.text
         return f"{self.exception}: {self.text}" if self.text else self.exception

@@ -133,7 +133,7 @@ def accepted(answer):
 
 
 def test_new_evidence_ends_the_acceptance(doctor, read):
-    """What is accepted in one file is not accepted in the next one."""
+    """A finding that is accepted in one file is not accepted in the next one."""
 
     def patterns(*files):
         items = ({"kind": "package", "name": "pydantic", "version": v} for v in files)

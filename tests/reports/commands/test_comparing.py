@@ -74,8 +74,8 @@ def test_a_probe_that_ran_again_and_did_not_see_it(doctor, read):
 @settings(max_examples=25)
 @given(data=st.data())
 def test_laws(doctor, read, slow, data):
-    """Every problem stands in one list; the mirror image is new against gone; less to see is never
-    an improvement."""
+    """Every problem is in one list; the mirror image is new against gone; less to see is never an
+    improvement."""
     facts = read(*slow)
     kept = data.draw(st.lists(st.sampled_from(facts), unique=True))
     one, two = (Snapshot.of(doctor.diagnose(f)) for f in (facts, kept))

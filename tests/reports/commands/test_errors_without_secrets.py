@@ -141,7 +141,7 @@ def test_baselines(diagnose, write, tmp_path):
 
 @pytest.mark.deep
 def test_bulk(diagnose, tmp_path):
-    """What cannot be diagnosed stands in a file of its own."""
+    """Records that cannot be diagnosed are in a file of their own."""
     lines = [json.dumps([PLAIN]), json.dumps([{"kind": KEY}]), f'[{{"kind": "{KEY}', "[]"]
     (tmp_path / "runs.jsonl").write_text("\n".join(lines))
     done = clean(diagnose("bulk", "runs.jsonl", "-o", "out.jsonl", "--workers", 1))

@@ -2,9 +2,10 @@
 [--atheris]``. The inputs of a seed are always the same; ``--inputs`` ends a run earlier.
 
 Inputs are samples with some damage, drawn by hypothesis from random bytes; with ``--atheris``
-(``pip install atheris``) libFuzzer changes the samples instead, led by the code that is reached.
-What breaks a loader, or takes it longer than :data:`CPU_S`, is made small and kept in ``cases/``.
-``--again`` tries all that is there, ``--list`` names the targets. Exit code 1: something broke.
+(``pip install atheris``) libFuzzer changes the samples instead, led by the code that is reached. An
+input that breaks a loader, or takes it longer than :data:`CPU_S`, is made small and kept in
+``cases/``. ``--again`` tries all that is there, ``--list`` names the targets. Exit code 1:
+something broke.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def damaged(draw: Any, seeds: Sequence[bytes]) -> bytes:
                 del data[at:]
             case 5:
                 data[at:at] = data[at : at + size] * draw(st.sampled_from((1, 2, 50)))
-            case 6:  # what grows faster than its input shows when little stands there very often
+            case 6:  # growth faster than the input shows when a little is repeated very often
                 little = data[at : at + draw(st.integers(1, 60))].replace(b"\n", b" ") or b" "
                 data[at:at] = little * ((MAX_INPUT - len(data)) // len(little))
             case _:
@@ -139,7 +140,7 @@ def fuzz(
 
 
 def fingerprint(error: BaseException) -> str:
-    """What tells one failure from another: its type, and the last place in our code."""
+    """The identity of a failure: its type, and the last place in our code."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [f for f in frames if "hypothesis" not in f.filename and "/fuzz/" not in f.filename]
     place = f"{ours[-1].filename}:{ours[-1].lineno}" if ours else str(error)[:80]

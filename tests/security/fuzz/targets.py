@@ -1,4 +1,4 @@
-"""What is fuzzed: one row of :data:`TARGETS` for each way in, with samples to start from.
+"""The targets to fuzz: one row of :data:`TARGETS` for each way in, with samples to start from.
 
 A target writes the bytes under a name that the loader knows, loads them, and checks what came out.
 It raises on anything that a user must never see; a coded refusal is a good answer.

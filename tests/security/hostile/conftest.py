@@ -19,8 +19,9 @@ from modelmedic.interfaces.cli.main import main
 
 HERE = Path(__file__).parent
 ALPHABET: dict[str, str] = json.loads((HERE / "alphabet.json").read_text(encoding="utf-8"))
-# What hides text, moves it, or is none: by the Unicode database, not by our own table. (The
-# signs of number in Arabic and Syriac scripts are of the same category, and can be seen.)
+# Characters that hide text, move it, or are not text: by the Unicode database, not by our own
+# table. (The signs of number in Arabic and Syriac scripts are of the same category, and can be
+# seen.)
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 SEEN = frozenset("\n\t")
 OUR_STYLE = {"rel": "stylesheet", "href": "style.css"}  # of pages that lie in one folder
@@ -35,7 +36,8 @@ def hidden(char: str) -> bool:
 
 
 def visible(text: str) -> str:
-    """What the documentation says is shown for a text: ``\\x1b``, ``\\u202e``, ``\\U000e0041``."""
+    """A text in the form that the documentation says is shown: ``\\x1b``, ``\\u202e``,
+    ``\\U000e0041``."""
     return "".join(_escape(char) if hidden(char) else char for char in text)
 
 
@@ -60,7 +62,7 @@ class Answer(NamedTuple):
 
 @pytest.fixture(scope="session")
 def alphabet() -> dict[str, str]:
-    """What facts and files may hold: lone surrogates and NUL are tests of their own."""
+    """Texts that facts and files may hold: lone surrogates and NUL are tests of their own."""
     return {name: text for name, text in ALPHABET.items()
             if name not in ("lone surrogates", "NUL")}  # fmt: skip
 
@@ -73,8 +75,8 @@ def groups(alphabet: dict[str, str]) -> list[list[str]]:
 
 
 def is_shown(text: str, said: str) -> bool:
-    """Whether a text stands in what was read back (layout apart), in one of the documented forms:
-    as it is but for visible escapes, on one line, as a value in Python's notation, as a path."""
+    """Whether a text is in what was read back (layout apart), in one of the documented forms: as it
+    is but for visible escapes, on one line, as a value in Python's notation, as a path."""
     line = text.replace("\n", "\\n").replace("\t", " ")
     forms = (text, line, repr(text)[1:-1], ascii(text)[1:-1], visible(line).replace("\\", "/"))
     return any(squeezed(visible(form)) in squeezed(said) for form in forms)
@@ -102,9 +104,9 @@ def command(
     monkeypatch: pytest.MonkeyPatch,
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> Callable[..., Answer]:
-    """Runs ``diagnose`` in an empty folder. Whatever it writes is UTF-8 without a character that
-    nobody sees, and no traceback; ``passed`` is what a program that it runs writes before that to
-    both streams, which comes through as it is."""
+    """Runs ``diagnose`` in an empty folder. Whatever it writes is UTF-8 without invisible
+    characters, and not a traceback; ``passed`` holds what a program that it runs writes before that
+    to both streams, which comes through as it is."""
     monkeypatch.chdir(tmp_path)
     for name, value in (("CACHE", str(cache)), ("SALT", "test")):
         monkeypatch.setenv(f"MODELMEDIC_{name}", value)
@@ -162,7 +164,8 @@ def _markdown(document: str, ours: frozenset[str] = frozenset()) -> str:
 
 
 def _markdown_page(document: str) -> str:
-    """Of a set of pages that link to each other, with a line before the last words."""
+    """The text of a page in a set of pages that link to each other, with a line before the last
+    words."""
     links = re.findall(r"\]\(([^)]*)\)", re.sub(r"\\.|(`+).*?\1", "", document))
     assert links and all(re.fullmatch(r"[\w.-]+\.md", link) for link in links)
     return _markdown(document, frozenset({"link_open", "hr"}))

@@ -50,7 +50,7 @@ def test_values_and_places(command, facts_file, groups, read_back, shown, format
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_messages(command, tmp_path, groups, read_back, shown, format_):
-    """Of a log, and given to decode."""
+    """Messages of a log, and messages given to decode."""
     log = tmp_path / "job.log"
     for texts in groups:
         lines = [f"tinker.RateLimitError: Error code: 429 q{' '.join(t.split())}p" for t in texts]
@@ -67,7 +67,7 @@ def test_messages(command, tmp_path, groups, read_back, shown, format_):
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_names_of_files(command, tmp_path, alphabet, read_back, shown, format_):
-    """One folder with a log for each text; a file that is not an artefact is told by name, too."""
+    """One folder with a log for each text; a file that is not an artefact is named, too."""
     folder = tmp_path / "run"
     folder.mkdir()
     named = [text for text in alphabet.values() if "/" not in text]

@@ -124,7 +124,7 @@ def test_formatted(command, overlay_of_all):
 
 @pytest.mark.parametrize("format_", ["text", "json", "markdown"])
 def test_what_changed(command, tmp_path, overlay_of_all, texts, read_back, shown, format_):
-    """All but one are new, and are told with their titles."""
+    """All but one are new, and are reported with their titles."""
     before = overlay_with(tmp_path / "before", texts[:1])
     answer = command("kb", "diff", before, overlay_of_all, "-f", format_)
     assert answer.code == 0, answer.err
@@ -135,8 +135,8 @@ def test_what_changed(command, tmp_path, overlay_of_all, texts, read_back, shown
 
 
 def test_a_summary_of_many(command, tmp_path, texts, read_back, shown):
-    """The titles of what was found most often and the packages that tell most, as a page and as
-    JSON; eight packages are told of."""
+    """The titles of what was found most often and the packages that say most, as a page and as
+    JSON; eight packages are named."""
     for at in range(0, len(texts), 20):
         some = texts[at : at + 20]
         overlay = overlay_with(tmp_path / f"overlay{at}", some)

@@ -36,7 +36,7 @@ UNSEEN = "[\x00-\x1f\x7f-\xa0\xad\u2000-\u200f\u2018-\u201f\u202a-\u202f\u205f-\
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_program_that_is_watched(command, alphabet, tmp_path, read_back, shown, format_):
-    """Its own output is its own; ours is what it said, with visible escapes."""
+    """Its output stays its own; our messages about it have visible escapes."""
     texts = list(alphabet.values())
     lines = [f"tinker.BillingError: Error code: 402 q{' '.join(t.split())}p" for t in texts]
     said = "\n".join([*lines, "\x1b[?1049h\x1bP\x9b\n"]).encode()

@@ -1,4 +1,5 @@
-"""Projects whose modules import each other in circles: work that is bounded, and says so."""
+"""Projects whose modules import each other in circles: the work is bounded, and the limit is
+reported."""
 
 import time
 from pathlib import Path

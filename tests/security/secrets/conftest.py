@@ -24,8 +24,8 @@ WORDS = "bcdfghjklmnpqrstvwxz"  # for names of people and machines
 
 
 class Kind(NamedTuple):
-    """How a secret looks, where a run of characters says how many are drawn from which alphabet,
-    and a text in which it occurs."""
+    """The form of a secret, with the number and the alphabet of the characters drawn for each run
+    of characters, and a text in which it occurs."""
 
     form: tuple[str | tuple[str, int], ...]
     text: str
@@ -267,7 +267,7 @@ def lines(*rows: object) -> bytes:
 
 
 def flat(text: str) -> str:
-    """As a name within a file."""
+    """The text as a name within a file."""
     return text.replace("\n", "\\n")
 
 
@@ -282,7 +282,7 @@ PLACES: dict[str, Callable[[Secret], Files]] = {
 
 
 class Watch(NamedTuple):
-    """What must not be seen."""
+    """The secrets that must not be seen."""
 
     secrets: tuple[Secret, ...]
 

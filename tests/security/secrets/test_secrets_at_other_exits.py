@@ -26,7 +26,7 @@ main(sys.argv[1:])
 
 
 def as_name(secret):
-    """A file name that holds it, where one can."""
+    """A file name that holds it, if possible."""
     return secret.kind if "/" in secret.text or "\n" in secret.text else secret.text
 
 
@@ -259,7 +259,7 @@ def text_of(path):
 
 
 def test_the_monitor(program, planted, clean, tmp_path):
-    """What a watched program is called, and what its threads, functions and folders are called."""
+    """The names of a watched program and of its threads, functions and folders."""
     for secret in planted("watch")[::3]:
         name = as_name(secret)
         script = tmp_path / name / f"{name}.py"

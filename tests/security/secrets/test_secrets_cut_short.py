@@ -1,4 +1,4 @@
-"""Texts are cut to fit a line. A secret that the cut halves is none that a redactor would know."""
+"""Texts are cut to fit a line. A redactor would not know a secret that the cut halves."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ def test_reports(program, uncut, facts, format_, tmp_path):
 
 
 def test_one_at_a_time(said, uncut, texts):
-    """Where no other text of the answer holds the whole."""
+    """No other text of the answer holds the whole."""
     for number, text in enumerate(texts):
         format_ = list(FORMATS)[number % len(FORMATS)]
         uncut(said("decode", text, "-f", format_), said("explain", text, "-f", format_))

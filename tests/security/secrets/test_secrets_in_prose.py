@@ -1,6 +1,6 @@
 """Ordinary texts stay as they are. The corpora: our documentation and knowledge, the sample logs
 and data of the tests, the reference of the Python language, and much of its standard library,
-comments and code, which speaks of keys, tokens and passwords all the time."""
+comments and code, which mentions keys, tokens and passwords all the time."""
 
 import importlib
 import inspect
@@ -35,7 +35,7 @@ REAL = {
 def texts_in(value):
     if isinstance(value, str):
         yield value
-    if isinstance(value, dict):  # learned weights are shown to nobody
+    if isinstance(value, dict):  # learned weights are never shown
         value = {key: part for key, part in value.items() if key != "weights"}
     parts = (*value, *value.values()) if isinstance(value, dict) else value
     for part in parts if isinstance(value, dict | list) else ():

@@ -39,8 +39,8 @@ def raw_facts(planted_folder, tmp_path_factory, vocabulary, planted):
 def test_the_places_are_seen_without_a_redactor(
     program, planted_folder, clean, capsys, pytestconfig
 ):
-    """Where a probe shows nothing of a place, its tests could not fail; the figures say how many
-    of the cells can."""
+    """If a probe shows nothing of a place, its tests could not fail; the figures count the cells
+    that can."""
     rows = {}
     for format_ in FORMATS if pytestconfig.getoption("deep") else ("json", "text"):
         done = program("inspect", planted_folder, "-v", "-f", format_, guarded=False)

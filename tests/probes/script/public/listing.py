@@ -3,8 +3,8 @@
     python tests/probes/script/public/measure.py run FOLDER --out findings.json
     python tests/probes/script/public/listing.py FOLDER findings.json > findings.md
 
-It says what the report says and what stands there, not what is believed of it. Texts of others are
-in it: it is for a folder outside of the project. Leads are counted only.
+It shows what the report says and the code there, not what is believed of it. Texts of others are in
+it: it is for a folder outside of the project. Leads are counted only.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def around(folder: Path, location: str) -> str:
 
 
 def same(finding: dict[str, Any]) -> tuple[Any, ...]:
-    """What makes two findings one: read in a file alone or with its project."""
+    """The key by which two findings are one: read in a file alone or with its project."""
     ends = [(e["rule"], e["place"]) for e in finding["reasons"]]
     return finding["repo"], finding["id"], finding["severity"], tuple(sorted(set(ends)))
 

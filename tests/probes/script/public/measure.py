@@ -17,10 +17,10 @@ cookbook has; drawn before the code that it measures was tuned (``--corpus fresh
 is drawn by the same rule from 14 further repositories, without paths that the cookbook ever had.
 ``ninth.yaml`` likewise: at most 10 files of each of 20 repositories, 8 of which no other set has.
 
-First runs, before anything was mended: of 220 files of the eighth set (9 repositories, forks
-of the cookbook most of them) all were recognised, 4 errors true, none false, 7 warnings true, 2
-debatable (two readers agreed); in its last 14, read at the end, nothing was told. Of 116 files of
-the ninth all were recognised, of 7 errors 4 true and 3 false (two mechanisms), of 23 warnings none
+First runs, before anything was mended: of 220 files of the eighth set (9 repositories, forks of the
+cookbook most of them) all were recognised, 4 errors true, none false, 7 warnings true, 2 debatable
+(two readers agreed); in its last 14, read at the end, nothing was reported. Of 116 files of the
+ninth all were recognised, of 7 errors 4 true and 3 false (two mechanisms), of 23 warnings none
 false (one reader). ``listing.py`` writes the findings down with their code, for one who judges.
 """
 
@@ -175,7 +175,7 @@ def shown(diagnoser: Diagnoser, facts: Iterable[Fact], folder: Path) -> list[dic
 def reasons(
     evidence: Iterable[Evidence], known: dict[str, Fact], folder: Path
 ) -> Iterator[dict[str, str]]:
-    """What each piece of evidence says, with its place and the place at its other end."""
+    """The text of each piece of evidence, with its place and the place at its other end."""
     for each in evidence:
         fact = known.get(each.fact)
         if fact is None:

@@ -1,8 +1,8 @@
 """Programs with one fault each, and their sound twins.
 
 A file of ``programs`` holds the files of a program, each under ``== NAME``. Lines that begin with
-``-|`` stand in the faulty program only, those with ``+|`` in its twin only. ``#! PATTERN`` marks
-the line where the fault is to be found, ``#~ PATTERN`` its other end; no mark reaches the program.
+``-|`` are in the faulty program only, those with ``+|`` in its twin only. ``#! PATTERN`` marks the
+line where the fault is to be found, ``#~ PATTERN`` its other end; no mark reaches the program.
 """
 
 import hashlib

@@ -217,7 +217,7 @@ def padded(files, chance):
 
 
 def in_a_function(files, chance):
-    """What a module does at its top moves into a function that it calls."""
+    """Move what a module does at its top into a function that it calls."""
     for name in sorted(files):
         blocks = _blocks(files[name])
         kept = [b for b in blocks if isinstance(b[0], (
