@@ -213,8 +213,7 @@ def noted(journal: Path) -> int:
 
 @pytest.mark.bench
 def test_feed() -> None:
-    """Time what the job's own process does for each record: read, hand over, take back, write,
-    count."""
+    """Time the job's own process for each record: read, hand over, take back, write, count."""
     import pickle
 
     doctor = Diagnoser.load()

@@ -58,8 +58,7 @@ class _Terminal:
         return time.perf_counter() - begin
 
     def processor(self) -> float:
-        """Seconds that the program has computed so far; not a number if the system does not report
-        them."""
+        """Seconds that the program has computed so far; not a number if that is unknown."""
         try:
             figures = Path(f"/proc/{self._child.pid}/schedstat").read_text(encoding="ascii")
         except OSError:

@@ -67,7 +67,7 @@ def _reached(doctor: Diagnoser) -> tuple[int, int]:
 
 
 def _seconds(doctor: Diagnoser, done: Rehearsal) -> list[float]:
-    """The seconds that a keypress would wait in each state for report, plan and next step, from
+    """Seconds that a keypress would wait in each state: report, plan and next step, from
     nothing."""
     spent = []
     for number in range(1, len(done.dialogue.entries) + 1):

@@ -39,8 +39,7 @@ PATIENCE = 30.0
 
 
 class Kill(NamedTuple):
-    """The process that was killed, after how long, and how the job ended: ``itself``, or
-    ``rerun``."""
+    """The killed process, after how long, and how the job ended: ``itself``, or ``rerun``."""
 
     victim: str
     after: float

@@ -1,5 +1,4 @@
-"""Conclusions of the shipped knowledge about a run, from what the probes of metrics and logs
-gather."""
+"""Conclusions of the shipped knowledge about a run, from its facts of metrics and logs."""
 
 from __future__ import annotations
 

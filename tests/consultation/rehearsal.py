@@ -148,8 +148,7 @@ class Person:
         return dialogue.answered(step, self.answer(step, dialogue.facts))
 
     def answer(self, question: AskedQuestion, known: Collection[Fact] = ()) -> str:
-        """The true answer, as far as the case says; of things to look at, the one with most
-        news."""
+        """The true answer, as far as the case says; of things to look at, that with most news."""
         sets = dict(question.sets)
         kind, attribute = sets.pop("kind"), sets.pop("attribute", "")
         if kind == "answer":

@@ -13,9 +13,8 @@ import pytest
 pytestmark = pytest.mark.slow
 
 Start = Callable[..., Any]
-# Sequences that the line editor and colours need: cursor, colours, modes, the place of the cursor.
-# No titles, links, clipboard, other screens, device strings, and no control character in eight
-# bits.
+# Sequences for the line editor and colours: cursor, colours, modes, the place of the cursor. No
+# titles, links, clipboard, other screens, device strings, and no control character in eight bits.
 OURS = re.compile(r"\x1b\[\??[\d;]*[A-Za-z]|\x1b[=>]")
 NEVER = re.compile(r"\x1b[\]P^_Xc]|\x1b\[\?1049h|\x1b\[c")
 PLAIN = frozenset("\r\n\t\b\x07")

@@ -1,5 +1,4 @@
-"""The packages that an action installs suit the installed ones, or the action says what has to
-move."""
+"""An action installs what the installed packages allow, or it says what has to move."""
 
 from __future__ import annotations
 

@@ -102,8 +102,7 @@ def partial_matches(rule: Any, program: Any, facts: Any) -> int:
 
 
 def test_the_work_is_that_of_trying_all(world: Any, kit: Any, engine: str) -> None:
-    """The work depends neither on the strategy nor on the order of facts. One less is too
-    little."""
+    """It depends neither on the strategy nor on the order of facts. One less is too little."""
     works = []
     doctor = world.doctors[engine]
     rules = world.base.program.rules

@@ -1,5 +1,4 @@
-"""Errors that count as explained: those on which a diagnosis rests, and those that report the
-same."""
+"""Errors that count as explained: a diagnosis rests on them, or they report the same."""
 
 from __future__ import annotations
 

@@ -42,8 +42,7 @@ _TEXT = 400_000
 
 
 class Reading(NamedTuple):
-    """The reading of one artefact: how it was read, its digest, a name for people, and the
-    outcome."""
+    """One artefact as it was read: the way, its digest, a name for people, and the outcome."""
 
     way: str
     identity: str

@@ -1,5 +1,4 @@
-"""Modules that a start of the main job does not load. Each of these would cost more than the
-diagnosis."""
+"""Modules that a start of the main job does not load. Each would cost more than the diagnosis."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Overlays laid over stored knowledge give the same as when they are compiled together with it."""
+"""Overlays on stored knowledge give the same as when they are compiled together with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts that can make a rule fire, as ``kb coverage`` reports them."""
+"""Ways to make a rule fire, as ``kb coverage`` reports them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The meaning of a known issue: versions decide, a message or facts show it, a likeness is a
+"""How a known issue is judged: versions decide, a message or facts show it, a likeness is a
 lead."""
 
 from __future__ import annotations

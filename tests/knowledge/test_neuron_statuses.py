@@ -1,5 +1,4 @@
-"""Each status of the Neuron runtime is recognised by its number alone, in whatever message it
-comes."""
+"""Each status of the Neuron runtime is recognised by its number alone, in any message."""
 
 from __future__ import annotations
 

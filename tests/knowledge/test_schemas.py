@@ -31,8 +31,7 @@ def files(names) -> dict[str, Any]:
 
 
 def validator_of(files: dict[str, Any], form: str) -> jsonschema.Draft7Validator:
-    """The schemas that an editor checks a file with: that of its form, and the file it refers
-    to."""
+    """The check of an editor on a file: the schema of its form, and the file it refers to."""
     shared = referencing.Resource.from_contents(files[SHARED])
     registry = referencing.Registry().with_resource(SHARED, shared)
     return jsonschema.Draft7Validator(files[f"{form}.json"], registry=registry)

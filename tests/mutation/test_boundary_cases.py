@@ -1,5 +1,5 @@
 """The boundary cases that are generated: they agree with sound knowledge, and notice an engine that
-runs something else than the YAML says."""
+runs something other than the YAML."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Facts that are read from a failure within the Neuron compiler, and from the lines of model
-servers."""
+"""Facts read from a failure within the Neuron compiler, and from the lines of model servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are not files, have no end, are larger than any disk, or may not be read: whatever
+"""Paths that are not files, have no end, are larger than any disk, or may not be read: whatever
 lies in a folder, looking at it ends soon, and says what it could not read."""
 
 import os

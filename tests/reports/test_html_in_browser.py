@@ -47,8 +47,7 @@ PNG = b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 )
 CSP = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
-# A window of the browser is 500 pixels wide at least; a frame in it is as narrow as it is set to
-# be.
+# A window of the browser is 500 pixels wide at least; a frame in it is as narrow as it is set.
 FRAME = """<!DOCTYPE html><meta name="color-scheme" content="light dark"><title>x</title>
 <iframe src="page.html" style="border: 0; width: {width}px; height: 1200px"></iframe><script>
 addEventListener("message", function (said) {{

@@ -185,8 +185,7 @@ def test_the_commands_of_stages_are_those_of_the_knowledge() -> None:
 
 
 def unfilled(text: str) -> str:
-    """The first placeholder that is not explained; commands may hold those that the screen
-    explains."""
+    """A placeholder that is not explained; commands may hold those that the screen explains."""
     said: list[str] = []
     commands: list[str] = []
     open_ = False

@@ -1,7 +1,7 @@
 """Threats T1 to T9 of SECURITY.md: inputs that are made to harm, through commands and loaders.
 
-The bound of an input is not its time (which the machine decides) but that nothing grows with it: a
-bomb that went off would run into the memory limit or the time limit of the tests.
+An input is bounded if nothing grows with it, whatever its time (which the machine decides): a bomb
+that went off would run into the memory limit or the time limit of the tests.
 """
 
 import gzip

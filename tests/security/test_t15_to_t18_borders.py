@@ -186,8 +186,7 @@ def test_t18_what_is_kept_is_for_its_owner_alone(environment, slow_steps, tmp_pa
 
 @pytest.mark.deep
 def test_t18_planted_links_are_not_followed(environment, diagnose, slow_steps, tmp_path):
-    """Anything that another user put where the cache or the output will be written stays as it
-    is."""
+    """Anything planted where the cache or the output will be written stays as it is."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     cache = tmp_path / "cache"

@@ -1,8 +1,7 @@
 """Every leaf of the debug guides' decision trees: named from facts, and from a folder of artefacts.
 
-``leaves.yaml`` has the leaves. The diagnosis of a leaf is named before any other cause, no other
-leaf of the tree is firm beside it, and without the deciding facts or artefacts it is not
-concluded."""
+``leaves.yaml`` has the leaves. The conclusion is named before any other cause, no other leaf of the
+tree is firm beside it, and without the deciding facts or artefacts it is not drawn."""
 
 from __future__ import annotations
 

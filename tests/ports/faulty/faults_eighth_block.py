@@ -145,8 +145,7 @@ def _(port: Port) -> bool | None:
 
 @alien("mlp-output-saturates", "mlp")
 def _(port: Port) -> bool | None:
-    """The output of the MLP is written in eight bits with a fixed scale, and larger values are
-    cut."""
+    """The MLP's output is written in eight bits with a fixed scale, and larger values are cut."""
     port.hook("mlp", lambda x: x.clamp(-0.25, 0.25))
     return None
 

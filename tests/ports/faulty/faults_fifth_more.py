@@ -35,8 +35,7 @@ def _(port):
 @reported("empty-slots-counted", (MASK, CACHE), "self_attn",
           "flashinfer-ai/flashinfer/issues/3716", everywhere=True)  # fmt: skip
 def _(port):
-    """While decoding, slots behind the last key have a score of zero, and are part of the
-    softmax."""
+    """While decoding, slots behind the last key have a score of zero, and count in the softmax."""
 
     def attend(module, query, key, value, mask, scaling):
         if decoding(query, key):

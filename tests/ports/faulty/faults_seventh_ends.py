@@ -212,8 +212,7 @@ def _(port: Port) -> bool | None:
 
 @alien("mlp-tokens-transposed", "mlp")
 def _(port: Port) -> bool | None:
-    """The output of ranks is laid out by token, then sequence, and read as by sequence, then
-    token."""
+    """Ranks lay out their output by token, then sequence; it is read as by sequence, then token."""
     port.hook("mlp", lambda x: x.transpose(0, 1).reshape(x.shape))
     return None
 

@@ -232,7 +232,7 @@ def _(port):
 
 @fault("third-logits-scaled-by-hidden", LOGITS, "logits", everywhere=True)
 def _(port):
-    """Logits are scaled as in T5, in an architecture that does not scale them so much."""
+    """The logits are scaled as in T5, in an architecture that does not do this."""
     if port.config.model_type not in PLAIN[:-1] + MIXED:
         return False
     after_logits(port, lambda logits: logits * port.config.hidden_size**-0.5)

@@ -23,7 +23,7 @@ from .port import fault
 
 
 def low_scaled(x, axis=-1):
-    """Round to eight bits; the largest number is that of a stretch of an axis, or of all."""
+    """Round to eight bits, scaled by the largest number of a stretch of an axis, or of all."""
     top = x.abs().amax(axis, keepdim=True) if axis is not None else x.abs().max()
     step = top.clamp(min=1e-9).float() / 448
     return (low((x.float() / step).float()) * step).to(x.dtype)

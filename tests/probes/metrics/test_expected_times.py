@@ -1,4 +1,4 @@
-"""The time that a step may take follows its tokens, the model and the samples; slowdowns are
+"""The time allowed for a step follows its tokens, the model and the samples; slowdowns are
 found."""
 
 import json

@@ -179,7 +179,7 @@ def wrapped_80_between_words(text: str) -> str:
 
 @distortion
 def code_over_lines(text: str) -> str:
-    """Put the content of braces on a line of its own, as some pages show it."""
+    """Put the content of braces on a line of its own, as some pages do."""
     return _code(text, lambda line: re.sub(r"\s*([({]\w*[)}]?)\s*", r"\n\1\n", line, count=3))
 
 
@@ -315,7 +315,7 @@ def escaped_markdown(text: str) -> str:
 
 @distortion
 def emphasis_eaten(text: str) -> str:
-    """Drop the underscores of `__init__`, as a page shows it that did not fence it."""
+    """Drop the underscores of `__init__`, as a page does that did not fence it."""
     return re.sub(r"__(\w+?)__", r"\1", text)
 
 

@@ -165,7 +165,7 @@ def test_a_sum_that_lacks_a_branch_in_a_part(wrong, words):
 
 
 def test_of_two_names_of_the_same_arithmetic_one_is_told():
-    """Norms by the sum of squares would give the same scores by another factor."""
+    """Scores by another factor also result from norms by the sum of squares."""
     spec = {**ATTENTION, "qk_norm": "head", "qk_normed": True, "norm_kind": "rms", "norm_eps": 0.0}
     ones = {f"{side}_norm.weight": np.ones(CHANNELS, np.float32) for side in "qk"}
 

@@ -93,7 +93,7 @@ def test_modules_that_import_each_other_are_few_programs(tmp_path, vocabulary, m
 
 
 def test_installed_packages_are_no_modules_of_each_other(tmp_path, vocabulary):
-    """Code read from an installed package is its own; its neighbours are other projects."""
+    """The files of an installed package are one project; its neighbours are other projects."""
     packages = tmp_path / "lib" / "site-packages"
     for name in ("press", "other"):
         (packages / name).mkdir(parents=True)

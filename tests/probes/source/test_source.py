@@ -56,7 +56,7 @@ def test_a_frame_names_the_package_and_the_statement(gather, shapes):
 def test_a_frame_needs_no_index(gather, shapes, tmp_path):
     text = traceback(ERROR, ("/env/site-packages/shapes/core.py", 12))
     assert gather(text, site=shapes)[0] and not (tmp_path / "cache").exists()
-    # The text of a class may be in another file.
+    # The message of a class may be in another file.
     text = traceback("shapes.errors.ShapeError: width has a wrong shape: 2",
                      ("/env/site-packages/shapes/core.py", 14))  # fmt: skip
     (site,), arguments, _ = gather(text, site=shapes)

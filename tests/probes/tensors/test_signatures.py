@@ -1,4 +1,4 @@
-"""The forms of the error of a failing tensor, from tensors that are made to have them."""
+"""Signatures of the error of a failing tensor, from tensors that are made to have them."""
 
 import pytest
 from hypothesis import example, given, settings

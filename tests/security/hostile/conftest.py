@@ -19,9 +19,8 @@ from modelmedic.interfaces.cli.main import main
 
 HERE = Path(__file__).parent
 ALPHABET: dict[str, str] = json.loads((HERE / "alphabet.json").read_text(encoding="utf-8"))
-# Characters that hide text, move it, or are not text: by the Unicode database, not by our own
-# table. (The signs of number in Arabic and Syriac scripts are of the same category, and can be
-# seen.)
+# Characters that hide or move text, or are not text, by the Unicode database, not by our own table.
+# (The signs of number in Arabic and Syriac scripts are of the same category, and can be seen.)
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 SEEN = frozenset("\n\t")
 OUR_STYLE = {"rel": "stylesheet", "href": "style.css"}  # of pages that lie in one folder
@@ -36,8 +35,7 @@ def hidden(char: str) -> bool:
 
 
 def visible(text: str) -> str:
-    """A text in the form that the documentation says is shown: ``\\x1b``, ``\\u202e``,
-    ``\\U000e0041``."""
+    """A text as the documentation says it is shown: ``\\x1b``, ``\\u202e``, ``\\U000e0041``."""
     return "".join(_escape(char) if hidden(char) else char for char in text)
 
 
@@ -105,7 +103,7 @@ def command(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> Callable[..., Answer]:
     """Runs ``diagnose`` in an empty folder. Whatever it writes is UTF-8 without invisible
-    characters, and not a traceback; ``passed`` holds what a program that it runs writes before that
+    characters or tracebacks; ``passed`` holds what a program that it runs writes before that
     to both streams, which comes through as it is."""
     monkeypatch.chdir(tmp_path)
     for name, value in (("CACHE", str(cache)), ("SALT", "test")):
@@ -164,8 +162,7 @@ def _markdown(document: str, ours: frozenset[str] = frozenset()) -> str:
 
 
 def _markdown_page(document: str) -> str:
-    """The text of a page in a set of pages that link to each other, with a line before the last
-    words."""
+    """The text of a page that links to others, with a line before the last words."""
     links = re.findall(r"\]\(([^)]*)\)", re.sub(r"\\.|(`+).*?\1", "", document))
     assert links and all(re.fullmatch(r"[\w.-]+\.md", link) for link in links)
     return _markdown(document, frozenset({"link_open", "hr"}))

@@ -1,5 +1,4 @@
-"""Projects whose modules import each other in circles: the work is bounded, and the limit is
-reported."""
+"""Projects whose modules import each other in circles: bounded work, and the bound is reported."""
 
 import time
 from pathlib import Path
