@@ -111,7 +111,7 @@ quick: $(DEV) ## the tests that take no seconds
 lint: $(DEV) ## style, likely bugs, formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python tests/prose/prose.py --clean
+	$(BIN)/python tests/prose/prose.py
 
 prose: $(DEV) ## phrases that a native engineer would not write; FOLDERS="engine docs" names some
 	$(BIN)/python tests/prose/prose.py $(FOLDERS)

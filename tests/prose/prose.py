@@ -3,10 +3,8 @@
     python tests/prose/prose.py                   every hit, then how many each folder has
     python tests/prose/prose.py engine/compiler   only what is below this folder
     python tests/prose/prose.py --count [FOLDER]  only the numbers
-    python tests/prose/prose.py --clean           only the folders of clean.txt
 
-``patterns.yaml`` holds the patterns. The exit code is 1 if there is a hit. ``clean.txt`` lists the
-folders that have none: `make lint` checks them, and they stay clean.
+``patterns.yaml`` holds the patterns. The exit code is 1 if there is a hit.
 """
 
 from __future__ import annotations
@@ -89,12 +87,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Report phrases to avoid.")
     parser.add_argument("folders", nargs="*")
     parser.add_argument("--count", action="store_true", help="numbers only")
-    parser.add_argument("--clean", action="store_true", help="only the folders of clean.txt")
     arguments = parser.parse_args()
     found = list(hits(_ROOT, arguments.folders))
-    if arguments.clean:
-        clean = set((_HERE / "clean.txt").read_text(encoding="utf-8").split())
-        found = [hit for hit in found if str(Path(hit.path).parent) in clean]
     if not arguments.count:
         for hit in found:
             print(f"{hit.path}:{hit.line}: {hit.pattern.name}: ...{hit.words}...")

@@ -105,7 +105,7 @@ def of_module(name: str, text: str) -> Iterator[Prose]:
 def of_knowledge(name: str, text: str) -> Iterator[Prose]:
     """The texts of a file of knowledge, without patterns and samples."""
     if name.endswith(
-        (".test.yaml", "weights.yaml", "words.yaml", "languages.yaml", "general.yaml")
+        (".test.yaml", "words/weights.yaml", "words.yaml", "languages.yaml", "general.yaml")
     ):
         return
     for match in _ENTRY.finditer(text):
