@@ -7,8 +7,8 @@
 One line of ``facts.txt`` holds how an artefact is read, the SHA-256 of the artefact and that of the
 facts and problems that come of it, shortened to 16 digits. An artefact is known by its content, so
 files may be moved; one that is edited counts as new. Floats are compared to five digits, since
-processors differ in the last ones. Captures of ports are made again, which takes torch: without it
-they are left out of the comparison.
+processors differ in the last ones. What needs a package that is not installed is left out of the
+comparison: captures of ports, which are made again with torch, and tables, which pyarrow reads.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from modelmedic.probes.recognition import FACTS_FILE, HEAD, Table, Unit, find_un
 _DIGESTS = Path(__file__).with_name("facts.txt")
 _SHOWN = 20
 _ROUNDED = 5
+_NOT_INSTALLED = "MM403"
 _TEXT = 400_000
 """Bytes of a file that is still read as a text if nothing recognises it."""
 
@@ -125,6 +126,8 @@ def _gathered(
 ) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for reading in readings(vocabulary, ways):
+        if any(problem.code == _NOT_INSTALLED for problem in reading.outcome.problems):
+            continue
         text = plain(reading.outcome)
         if show is not None and show in reading.name:
             print(f"{reading.way} {reading.name}", text, sep="\n")
