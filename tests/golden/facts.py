@@ -7,8 +7,9 @@
 One line of ``facts.txt`` holds how an artefact is read, the SHA-256 of the artefact and that of the
 facts and problems that come of it, shortened to 16 digits. An artefact is known by its content, so
 files may be moved; one that is edited counts as new. Floats are compared to five digits, since
-processors differ in the last ones. What needs a package that is not installed is left out of the
-comparison: captures of ports, which are made again with torch, and tables, which pyarrow reads.
+processors differ in the last ones. Artefacts that need a package are left out of the comparison
+where it is not installed: captures of ports, which are made with torch, and tables, which pyarrow
+reads.
 """
 
 from __future__ import annotations
