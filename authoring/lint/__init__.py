@@ -15,7 +15,7 @@ from .cases import case_problems
 from .error_rows import error_problems
 from .firing import firing_problems, version_problems
 from .lexicon import lexicon_problems
-from .lint_context import Decode, Subject
+from .lint_context import Decode, Subject, Wanted
 from .messages import message_problems
 from .relations import relation_problems
 from .row_owners import owner_problems
@@ -52,15 +52,23 @@ CHECKS = (
 
 
 def lint(
-    built: Built, decode: Decode | None = None, run: Run = lambda name, check: check()
+    built: Built,
+    decode: Decode | None = None,
+    run: Run = lambda name, check: check(),
+    wanted: Wanted = lambda path: True,
 ) -> list[Problem]:
     """All problems of a knowledge base, by place: those of compiling, and those found here.
     ``decode`` turns a text into facts; without it samples of error rows are not tried. ``run``
-    runs the checks."""
-    subject = Subject(built, decode)
+    runs the checks. Only problems in files whose path is ``wanted`` are returned."""
+    subject = Subject(built, decode, wanted)
     problems = list(built.problems)
     for check in CHECKS:
         problems += run(check.__name__.replace("_", " "), lambda: list(check(subject)))  # noqa: B023
     problems = ordered(without_follow_ups(problems, built.source.lost))
     unfinished = {p.where for p in problems if p.code == "MM289"}
-    return [p for p in problems if p.code == "MM289" or p.where not in unfinished]
+    return [
+        p
+        for p in problems
+        if (p.code == "MM289" or p.where not in unfinished)
+        and (not p.where or wanted(p.where.path))
+    ]

@@ -37,7 +37,8 @@ def case_problems(subject: Subject) -> Iterator[Problem]:
                 yield Problem("MM285", message, document.where((*path, "name")), "rename one")
             names.add((case.entry or "", case.name))
             yield from _expectation_problems(document, path, case.expect, diagnoses)
-            yield from _fact_problems(subject, document, path, case)
+            if subject.wants(document):
+                yield from _fact_problems(subject, document, path, case)
         yield from _fault_problems(subject, document, file.accepted_faults)
     yield from _missing_cases(subject, shown, renamed)
     yield from near_miss_problems(subject)

@@ -11,7 +11,7 @@ from ...engine.compiler.source.knowledge_source import Item
 from ...facts import Fact, Problem
 from ...facts.problems import did_you_mean
 from .cycles import cycle
-from .lint_context import Subject
+from .lint_context import Decode, Subject
 from .near_misses import row_near_miss_problems
 from .row_index import RowIndex
 
@@ -25,35 +25,66 @@ def error_problems(subject: Subject) -> Iterator[Problem]:
     yield from _reference_problems(rows)
     yield from _placeholder_problems(rows)
     yield from row_near_miss_problems(subject)
-    if subject.decode is None:
-        return
-    rows = {name: item for name, item in rows.items() if name in subject.rules}
-    index = RowIndex(rows, subject.vocabulary.owners)
-    witnesses: dict[tuple[str, str], str] = {}
-    for item in rows.values():
+    if subject.decode is not None:
+        rows = {name: item for name, item in rows.items() if name in subject.rules}
+        yield from _Trial(subject, subject.decode, rows).problems()
+
+
+class _Trial:
+    """Rows tried on the texts of all of them."""
+
+    def __init__(self, subject: Subject, decode: Decode, rows: dict[str, Item]) -> None:
+        owners = subject.vocabulary.owners
+        self._decode = decode
+        self._rows = rows
+        self._index = RowIndex(rows, owners)
+        self._wanted = {name: item for name, item in rows.items() if subject.wants(item)}
+        self._of_wanted = RowIndex(self._wanted, owners)
+        self._witnesses: dict[tuple[str, str], str] = {}
+
+    def problems(self) -> Iterator[Problem]:
+        """Problems of the wanted rows."""
+        for name in sorted(self._rows.keys() - self._wanted.keys()):
+            self._try_another(self._rows[name])
+        for item in self._wanted.values():
+            yield from self._sample_problems(item)
+        yield from _overlap_problems(self._rows, self._witnesses)
+
+    def _try_another(self, item: Item) -> None:
+        """Try the texts of a row that is not wanted, if a wanted one may match them as well."""
+        for text in (*item.entry.samples, *generated(item.entry.match)):
+            if self._of_wanted.may_match(text):
+                self._reported(self._decode(text), text)
+
+    def _reported(self, facts: Sequence[Fact], text: str) -> set[str]:
+        """The rows that are reported for the facts of a text; each pair of them is noted."""
+        found = set()
+        for fact in facts:
+            reported = _reported(self._index.matched(fact), self._rows)
+            _note_pairs(self._witnesses, reported, text)
+            found |= reported
+        return found
+
+    def _sample_problems(self, item: Item) -> Iterator[Problem]:
         shown = False
         for number, text in enumerate(item.entry.samples):
-            facts = subject.decode(text)
-            if not index.matches(item.id, facts):
+            facts = self._decode(text)
+            if not self._index.matches(item.id, facts):
                 message = f"{item.id} does not match its own sample"
                 hint = "mend the template or pattern, or the sample"
                 yield Problem("MM275", message, item.where("samples", number), hint)
                 shown = True
-            for fact in facts:
-                reported = _reported(index.matched(fact), rows)
-                shown = shown or item.id in reported
-                _note_pairs(witnesses, reported, text)
+            shown = item.id in self._reported(facts, text) or shown
         for text in generated(item.entry.match):
-            for fact in subject.decode(text):
-                _note_pairs(witnesses, _reported(index.matched(fact), rows), text)
+            self._reported(self._decode(text), text)
         for number, text in enumerate(item.entry.near_misses):
-            if index.matches(item.id, subject.decode(text)):
+            if self._index.matches(item.id, self._decode(text)):
                 message = f"{item.id} matches its own near miss"
                 at = item.where("near_misses", number)
                 yield Problem("MM275", message, at, "make the match more specific")
         if not shown:
-            yield _hidden(item, index, rows, subject.decode(item.entry.samples[0]))
-    yield from _overlap_problems(rows, witnesses)
+            facts = self._decode(item.entry.samples[0])
+            yield _hidden(item, self._index, self._rows, facts)
 
 
 def generated(match: ErrorMatch) -> Iterator[str]:

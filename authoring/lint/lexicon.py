@@ -104,8 +104,8 @@ def _misunderstood(subject: Subject) -> Iterator[Problem]:
     known = [topic for topic in plain["topics"] if topic[0] in symptoms]
     understander = Understander({**plain, "topics": known})
     for document, path, symptom, phrase in _phrases(subject):
-        if symptom not in symptoms:
-            continue  # which is reported already
+        if symptom not in symptoms or not subject.wants(document):
+            continue  # an unknown symptom is reported already
         found = understander.understand(phrase)
         if symptom in found.symptoms:
             continue

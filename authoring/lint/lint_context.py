@@ -11,20 +11,30 @@ from ...engine.compiler.build import Built
 from ...engine.compiler.source.knowledge_source import Item, KnowledgeSource
 from ...engine.inference.program import Rule
 from ...facts import Fact, Vocabulary
+from ...facts.strict_yaml import Document
 from ..references import Path
 
 Decode = Callable[[str], Sequence[Fact]]
+Wanted = Callable[[str], bool]
+"""Whether the problems of a file are wanted, by its path."""
 
 
 class Subject:
     """The knowledge under lint. ``decode`` turns the text of a message into facts; without it
-    samples of error rows are not tried."""
+    samples of error rows are not tried. Slow checks look only at ``wanted`` files."""
 
-    def __init__(self, built: Built, decode: Decode | None) -> None:
+    def __init__(
+        self, built: Built, decode: Decode | None, wanted: Wanted = lambda path: True
+    ) -> None:
         self.built = built
         self.source: KnowledgeSource = built.source
         self.vocabulary: Vocabulary = built.vocabulary
         self.decode = decode
+        self._wanted = wanted
+
+    def wants(self, part: Item | Document) -> bool:
+        """Whether the problems of an entry or a file are wanted."""
+        return self._wanted((part.document if isinstance(part, Item) else part).path)
 
     @cached_property
     def items(self) -> dict[str, Item]:

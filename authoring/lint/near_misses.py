@@ -29,7 +29,7 @@ def near_miss_problems(subject: Subject) -> Iterator[Problem]:
     every value has no near miss.)"""
     asked = {item.id: _kinds(item, subject) for item in subject.forms["rule"]}
     for document, file in subject.source.tests:
-        for index, case in enumerate(file.cases):
+        for index, case in enumerate(file.cases if subject.wants(document) else ()):
             kinds = asked.get(case.entry or "")
             if case.kind != "silent" or not kinds:
                 continue
@@ -44,7 +44,7 @@ def near_miss_problems(subject: Subject) -> Iterator[Problem]:
 def row_near_miss_problems(subject: Subject) -> Iterator[Problem]:
     """Texts that an error row must not match, and could not: they share no word with what it asks
     for. (A row that asks for a class or a number alone has no words to share.)"""
-    for item in subject.forms["error"]:
+    for item in filter(subject.wants, subject.forms["error"]):
         asked = _asked(item.entry.match)
         for number, text in enumerate(item.entry.near_misses if asked else ()):
             if asked.isdisjoint(_words(text)) and not _names(item.entry.match.exception, text):

@@ -43,6 +43,10 @@ class RowIndex:
             for kind, check in self._own[name]
         )
 
+    def may_match(self, text: str) -> bool:
+        """False if a fact read from the text cannot match any row."""
+        return any(any(kind.that_may_pass(text)) for kind in self._by_kind.values())
+
     def matched(self, fact: Fact) -> set[str]:
         """All rows that match a fact."""
         checks = self._by_kind.get(fact.kind)

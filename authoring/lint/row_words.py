@@ -18,7 +18,7 @@ _IDENTIFIER = re.compile(r"(?<![\w-])(?:--[a-z][\w-]+|[A-Za-z]\w*_\w+|[A-Z][a-z]
 def row_word_problems(subject: Subject) -> Iterator[Problem]:
     """Names in the texts of a row that come from parts of its samples where its pattern matches
     anything."""
-    for item in subject.forms["error"]:
+    for item in filter(subject.wants, subject.forms["error"]):
         row: e.ErrorEntry = item.entry
         fixed = row.match.pattern or row.match.template
         names = dict.fromkeys(_IDENTIFIER.findall(f"{row.title} {row.meaning} {row.fix}"))

@@ -9,9 +9,9 @@ from typing import Any
 
 from ...facts import Problem, Vocabulary
 from ...facts.fact import normal
-from ..inference.operators import compile_re2
 from ..inference.program import Conclusion, Rule
 from .alternatives import Alternative, Alternatives, Path, SharedPatterns, distinct
+from .expressions import analysed
 from .layering import further_conditions, spoken
 from .normal_form import Lowering
 from .row_match import Variant, exclusions, variants
@@ -212,11 +212,9 @@ class Forms:
 
 def _pattern_problems(item: Item, match: ErrorMatch) -> Iterator[Problem]:
     for name in ("pattern", "not_pattern"):
-        try:
-            compile_re2(getattr(match, name))
-        except ValueError as error:
+        if problem := analysed(getattr(match, name)).problem:
             hint = "RE2 has no look-around and no back-references"
-            yield Problem("MM232", f"{item.id}: {error}", item.where("match", name), hint)
+            yield Problem("MM232", f"{item.id}: {problem}", item.where("match", name), hint)
 
 
 _ALIASES = {"error_message": "m", "http_response": "r"}

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...facts import Value
-from ...facts.required_text import required_text, required_texts
 from ..inference.operators import identity
 from ..inference.program import Conclusion, Pattern, Rule, Test
 from ..inference.rule_index import AlphaTable, NetworkIndex, Signal, by_piece, goal
+from .expressions import analysed
 from .store.compiled import lookups, waiting_rules
 
 
@@ -113,9 +113,9 @@ def _text(pattern: Pattern) -> tuple[str, tuple[str, ...]] | None:
     if pattern.contradictable:
         return None
     tests = [t for t in pattern.tests if t.op == "matches"]
-    single = [(t.attribute, (required_text(t.operand),)) for t in tests]
+    single = [(t.attribute, (analysed(t.operand).text,)) for t in tests]
     longest = max(single, key=lambda item: len(item[1][0]), default=None)
     if longest and any(longest[1]):
         return longest
-    found = [(t.attribute, required_texts(t.operand)) for t in tests]
+    found = [(t.attribute, analysed(t.operand).texts) for t in tests]
     return min((each for each in found if each[1]), key=lambda each: len(each[1]), default=None)

@@ -73,12 +73,10 @@ def _text_problem(attribute: Attribute, op: str, operand: str) -> tuple[str, str
     if attribute.type not in _TEXTUAL:
         return f"the attribute is a {attribute.type}, not text", ""
     if op != "contains":
-        from ..inference.operators import compile_re2
+        from .expressions import analysed
 
-        try:
-            compile_re2(operand)
-        except ValueError as error:
-            return str(error), "RE2 has no look-around and no back-references"
+        if problem := analysed(operand).problem:
+            return problem, "RE2 has no look-around and no back-references"
     return None
 
 

@@ -120,6 +120,11 @@ def test_the_cases_of_an_overlay_are_run(on_small, overlay):
     assert (answer.code, answer.out, answer.err) == (0, "4 passed, 0 failed\n", "")
 
 
+def test_a_file_of_entries_stands_for_its_tests_too(on_small, overlay):
+    answer = on_small("kb", "test", "local/disk.yaml", "--kb", overlay)
+    assert (answer.code, answer.out) == (0, "4 passed, 0 failed\n")
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "case"),
     [

@@ -125,6 +125,16 @@ def test_a_code_that_does_not_exist(diagnose):
     assert "did you mean 'MM265'?" in answer.err
 
 
+def test_only_the_named_files(on_small, overlay):
+    named = on_small("kb", "lint", "hang.yaml", "--kb", overlay, "-f", "json")
+    found = json.loads(named.out)["problems"]
+    assert named.code == 3
+    assert {problem["where"].partition(":")[0].rpartition("/")[2] for problem in found} == {
+        "hang.yaml"
+    }
+    assert on_small("kb", "lint", "rules.yaml", "--kb", overlay).code == 0
+
+
 def test_a_second_run_reads_only_what_has_changed(on_small, overlay, tmp_path):
     cache = tmp_path / "cache"
     first = on_small("kb", "lint", "--kb", overlay, MODELMEDIC_CACHE=str(cache))

@@ -80,3 +80,18 @@ def test_broken_vocabulary_is_told_what_is_wrong(sound, path):
 def test_the_zoo_is_large():
     assert len(BROKEN) + len(VOCABULARY) >= 60
     assert not [p.name for p in [*BROKEN, *VOCABULARY] if not marked(p.read_text())]
+
+
+def test_one_file_gets_the_problems_that_it_has_in_the_whole(sound):
+    vocabulary, knowledge = sound
+    broken = [(f"zoo/{path.name}", path.read_text()) for path in BROKEN]
+    built = build(vocabulary, [*knowledge, *broken], tests=True)
+
+    def decode(text):
+        return read_messages(text, built.vocabulary).facts
+
+    whole = lint(built, decode)
+    for name, _ in broken[::7]:
+        own = [p for p in whole if p.where and p.where.path == name]
+        assert lint(built, decode, wanted=name.__eq__) == own, name
+    assert len(whole) > len(BROKEN)

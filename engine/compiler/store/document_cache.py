@@ -14,11 +14,14 @@ from pathlib import Path
 
 from ....facts.regular_files import open_own, replace_file
 from ....facts.strict_yaml import Document, load
+from ..expressions import Expression, remember, results
 from .compiled import VERSION
 
-FORMAT = 1
+FORMAT = 2
 MAX_KEPT = 2_000
 """How many documents are kept; the least recently read go first."""
+_EXPRESSIONS = b"expressions"
+"""Stands for a digest on the line of what is known of regular expressions."""
 
 
 class DocumentCache:
@@ -27,6 +30,11 @@ class DocumentCache:
     def __init__(self, folder: Path | str | None) -> None:
         self._path = Path(folder) / f"documents-{FORMAT}.jsonl" if folder else None
         self._lines = _read(self._path) if self._path else {}
+        with suppress(ValueError, TypeError):
+            known = json.loads(self._lines.pop(_EXPRESSIONS, b"{}"))
+            remember(
+                {p: Expression(problem, text, tuple(t)) for p, (problem, text, t) in known.items()}
+            )
         self._used: dict[bytes, bytes] = {}
         self._new = False
 
@@ -52,6 +60,7 @@ class DocumentCache:
         if self._path is None or not self._new:
             return
         kept = {**self._used, **{d: x for d, x in self._lines.items() if d not in self._used}}
+        kept = {_EXPRESSIONS: json.dumps(results(), separators=(",", ":")).encode(), **kept}
         lines = [digest + b" " + line for digest, line in list(kept.items())[:MAX_KEPT]]
         body = b"\n".join(lines)
         with suppress(OSError):

@@ -39,6 +39,15 @@ def built_knowledge(overlays: Sequence[str]) -> Built:
     return built
 
 
+def named_by(paths: Sequence[str]) -> Callable[[str], bool]:
+    """Whether the path of a file of knowledge contains one of these; true without any. A file of
+    entries stands for its test file too."""
+    words = [path.removeprefix("./").removesuffix("/") for path in paths]
+    entries = [w.removesuffix(".yaml") for w in words if w.endswith(".yaml")]
+    words += [f"{word}.test.yaml" for word in entries if not word.endswith(".test")]
+    return lambda path: not words or any(word in path for word in words)
+
+
 @contextmanager
 def busy(what: str) -> Iterator[None]:
     """Tells a person at a terminal what takes so long."""

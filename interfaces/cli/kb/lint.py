@@ -12,32 +12,34 @@ from ....facts import ModelMedicError, Problem
 from ... import output
 from ...context import Context
 from ...reports.layout import Line, counted
-from ..candidates import codes
+from ..candidates import codes, files
 from ..options import LAYERS, command, formats
-from .group import built_knowledge, decoder, kb, tell_interrupted
+from .group import built_knowledge, decoder, kb, named_by, tell_interrupted
 
 if TYPE_CHECKING:
     from ....engine.compiler.build import Built
 
 
 @command(kb)
+@click.argument("paths", nargs=-1, shell_complete=files)
 @LAYERS
 @formats("text", "json", "sarif", "github")
 @click.option("--watch", is_flag=True, help="Keep running, and check again after every change.")
 @click.option("--all", "everything", is_flag=True, help="Show every problem, not the first 30.")
 @click.option("--explain", "code", metavar="CODE", shell_complete=codes,
               help="Explain a problem code.")  # fmt: skip
-def lint(context: Context, watch: bool, code: str | None) -> int:
-    """List all problems of the knowledge as path:line:col. Exit code 3 if there are any."""
+def lint(context: Context, paths: Sequence[str], watch: bool, code: str | None) -> int:
+    """List all problems of the knowledge (in files whose path contains one of PATHS) as
+    path:line:col. Exit code 3 if there are any."""
     if code is not None:
         explain_code(code)
         return output.OK
     if not watch:
-        return _once(context)
+        return _once(context, paths)
     from ....authoring.watching import changes
 
     for _ in changes(context.overlays):
-        _once(context)
+        _once(context, paths)
         gc.collect()
     return output.OK
 
@@ -62,13 +64,15 @@ def explain_code(code: str) -> None:
     )
 
 
-def _once(context: Context) -> int:
+def _once(context: Context, paths: Sequence[str]) -> int:
     """Check once and report, including what prevents every other check."""
     count = 0
     left_out: list[str] = []
     try:
         built = built_knowledge(context.overlays)
-        problems, count = _found(built, left_out), len(built.source.items)
+        named = named_by(paths)
+        problems = _found(built, named, left_out)
+        count = sum(named(item.document.path) for item in built.source.items)
     except ModelMedicError as error:
         problems = list(error.problems)
     _emit(problems, count, context)
@@ -78,8 +82,8 @@ def _once(context: Context) -> int:
     return output.BAD_KNOWLEDGE if problems else output.OK
 
 
-def _found(built: Built, left_out: list[str]) -> list[Problem]:
-    """The problems of compiled knowledge; which checks Ctrl-C left out."""
+def _found(built: Built, wanted: Callable[[str], bool], left_out: list[str]) -> list[Problem]:
+    """The problems of compiled knowledge in the wanted files; which checks Ctrl-C left out."""
     from ....authoring.lint import CHECKS
     from ....authoring.lint import lint as find
     from ...waiting import watched
@@ -93,7 +97,7 @@ def _found(built: Built, left_out: list[str]) -> list[Problem]:
         return problems or []
 
     with watched() as watch, watch.part("", len(CHECKS)) as step:
-        return find(built, decoder(built.vocabulary), run)
+        return find(built, decoder(built.vocabulary), run, wanted)
 
 
 def _emit(problems: Sequence[Problem], count: int, context: Context) -> None:

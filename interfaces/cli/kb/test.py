@@ -16,7 +16,7 @@ from ...context import Context
 from ...reports.layout import Line
 from ..candidates import files
 from ..options import LAYERS, TEXT_OR_JSON, command, path_option
-from .group import built_knowledge, decoder, doctor_of, kb, tell_interrupted
+from .group import built_knowledge, decoder, doctor_of, kb, named_by, tell_interrupted
 
 if TYPE_CHECKING:
     from ....authoring.testing.case_runner import Result, Tested, Wanted
@@ -87,18 +87,17 @@ def _results(
     from ....engine.compiler.knowledge_base import SHIPPED_KNOWLEDGE
     from ...waiting import watched
 
-    wanted = [path.removeprefix("./").removesuffix("/") for path in paths]
+    named = named_by(paths)
 
     def only(path: str, part: Tested) -> bool:
-        named = not wanted or any(word in path for word in wanted)
-        return named and (selected is None or selected(path, part))
+        return named(path) and (selected is None or selected(path, part))
 
     runner = CaseRunner(
         doctor_of(built), built.source, decoder(built.vocabulary), built.forms.places
     )
     total = runner.count(only)
     healthy: list[Path] = []
-    if (selected is None or total) and (not wanted or any("healthy" in word for word in wanted)):
+    if (selected is None or total) and (not paths or any("healthy" in path for path in paths)):
         folders = map(Path, (SHIPPED_KNOWLEDGE, *overlays))
         healthy = [path for folder in folders for path in sorted(folder.glob("healthy/*.json"))]
     total += len(healthy)
