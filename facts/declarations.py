@@ -236,7 +236,7 @@ def _extend(plain: dict[str, Any], document: Document, model: VocabularyFile) ->
             known = kind["attributes"][attribute].setdefault("values", {})
             for value, meaning in values.items():
                 if value in known:
-                    message = f"{name}.{attribute} already has the value {excerpt(value)}"
+                    message = f"{name}.{attribute} already lists the value {excerpt(value)}"
                     problems.append(Problem("MM211", message, where))
                 known[value] = meaning
         merged = [*kind.get("probes", []), *extension.probes]

@@ -49,7 +49,7 @@ def read_text(path: Path | str, limit: int, form: str = _FORM) -> str:
         hint = "check the path" if isinstance(error, FileNotFoundError) else "check its permissions"
         raise _error("MM101", f"cannot read the file: {reason}", where, hint) from None
     if max(size, len(raw)) > limit:  # it may have grown meanwhile, or not tell its size
-        message = f"the file has {max(size, len(raw)):,} bytes; at most {limit:,} are read"
+        message = f"the file is too large: {max(size, len(raw)):,} bytes (limit {limit:,})"
         raise _error("MM103", message, where, "split it into several files")
     return decode(raw, where, form)
 
@@ -67,7 +67,7 @@ def parse_facts(text: str, name: str, vocabulary: Vocabulary) -> tuple[Fact, ...
     """The facts in a JSON text; ``name`` appears in messages and provenance."""
     items, prefix = _items(strict_json(text, name), name)
     if len(items) > MAX_FACTS:
-        message = f"{len(items):,} facts; at most {MAX_FACTS:,} are taken"
+        message = f"too many facts: {len(items):,} (limit {MAX_FACTS:,})"
         raise _error("MM103", message, Location(name), "split the file")
     facts: list[Fact] = []
     broken: list[tuple[int, Problem]] = []

@@ -76,7 +76,7 @@ def _text_problems(subject: Subject, document: Document) -> Iterator[Problem]:
         said = {question.attribute, *dict(question.where)}
         open_ = [a.name for a in kind.attributes.values() if a.required and a.name not in said]
         if open_:
-            message = f"it is unknown which {kind.name} the question {name!r} is about"
+            message = f"the question {name!r} does not say which {kind.name} it asks about"
             hint = f"say it under 'where': {{{': ..., '.join(open_)}: ...}}"
             yield Problem("MM258", message, document.where(("questions", name)), hint)
 

@@ -45,7 +45,7 @@ def _stale_weights(subject: Subject) -> Iterator[Problem]:
     for document, file in subject.source.lexicons:
         learned = file.weights.learned_from.split() if file.weights else []
         if learned and learned[0] != digest(topics):
-            message = "the weights were learned before the phrases became what they are"
+            message = "the learned weights are stale: the phrases have changed since"
             where = document.where(("weights", "learned_from"))
             yield Problem("MM228", message, where, "run `make words`")
 

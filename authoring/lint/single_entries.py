@@ -77,7 +77,7 @@ def _advice_problems(item: Item) -> Iterator[Problem]:
     if entry.kind != "benign" and entry.status != "deprecated" and not entry.actions:
         yield Problem("MM261", f"{item.id} says nothing to do", item.where(), "add actions")
     if entry.kind == "escalation" and not entry.packet:
-        message = f"{item.id} is an escalation without packet"
+        message = f"{item.id} is an escalation but has no 'packet'"
         yield Problem("MM261", message, item.where(), "list what to hand over")
 
 

@@ -159,7 +159,7 @@ def _check_problems(item: Item) -> Iterator[Problem]:
     """Checks that hold whatever happens."""
     for number, action in enumerate(item.entry.actions):
         if action.verify and (sure := _CANNOT_FAIL.search(action.verify)):
-            message = f"'verify' of {item.id} holds in any case: {excerpt(sure[0])}"
+            message = f"'verify' of {item.id} cannot fail: it says {excerpt(sure[0])}"
             hint = "say what the output names, or the number that only a repair gives"
             yield Problem("MM216", message, item.where("actions", number, "verify"), hint)
         written = _WRITTEN.search(action.verify or "")

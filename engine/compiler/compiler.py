@@ -134,7 +134,8 @@ def _conclusion_problems(
             problems.append(Problem("MM231", message, _place(item, attribute, "conclude"), hint))
         elif not isinstance(value, tuple) and (wrong := declared.problem(value)):
             where = _place(item, attribute, "conclude")
-            problems.append(Problem("MM232", f"{item.id}: {wrong[0]}", where, wrong[1]))
+            message = f"{item.id}: in the conclusion {name}, {wrong[0]}"
+            problems.append(Problem("MM232", message, where, wrong[1]))
     given = {attribute for attribute, _ in values}
     for declared in kind.attributes.values():
         if declared.required and declared.name not in given:

@@ -122,7 +122,7 @@ class LineFile:
 
 def _line_record(name: str, line: int, data: bytes, length: int) -> Record | None:
     if length > MAX_BYTES + 1:
-        message = f"the line has {length:,} bytes; at most {MAX_BYTES:,} are read"
+        message = f"the line is too long: {length:,} bytes (limit {MAX_BYTES:,})"
         problem = Problem("MM103", message, Location(name, line), "split it into several records")
         return Record(name, line, b"", problem)
     return Record(name, line, data) if data.strip() else None

@@ -121,7 +121,7 @@ def open_record(record: Record) -> Opened:
     value = strict_json(text, record.source)
     opened = Opened(value) if isinstance(value, list) else _opened(value)
     if len(opened.facts) > MAX_FACTS:
-        message = f"{len(opened.facts):,} facts; at most {MAX_FACTS:,} are taken"
+        message = f"too many facts: {len(opened.facts):,} (limit {MAX_FACTS:,})"
         raise failure("MM103", message, "split the record")
     return opened
 

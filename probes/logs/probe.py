@@ -134,8 +134,8 @@ def _add_gaps_in_reading(
                    "further kinds were left out before its last part")  # fmt: skip
         collector.problem("MM491", message, where, hint)
     if tally.words_until:
-        message = ("lines that are not warnings but sound like trouble were read up to "
-                   f"{stream.place(tally.words_until)} and in the last part only")  # fmt: skip
+        message = (f"the log is long: between {stream.place(tally.words_until)} and its last part, "
+                   "suspicious lines other than warnings and errors were not read")  # fmt: skip
         collector.problem("MM491", message, where, hint)
     if stream.cut_lines:
         message = f"{stream.cut_lines:,} lines are too long; only their starts were read"

@@ -61,7 +61,7 @@ def gather_found(paths: Sequence[Path], vocabulary: Vocabulary) -> Outcome:
         if tree is not None:
             side = _side(path, tree)
             if side in sides and not _same_model(path, sides[side]):
-                message = f"there is more than one {side} tree; the first one was used"
+                message = f"several {side} module trees were found; only the first was used"
                 hint = "diagnose probe structure --source FILE --target FILE"
                 collector.problem("MM523", message, Location(str(path)), hint)
             sides.setdefault(side, tree)

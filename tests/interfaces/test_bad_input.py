@@ -89,7 +89,7 @@ def test_the_cases_have_names_of_their_own():
         pytest.param(
             b"[" + b",".join([b'{"kind": "python"}'] * 100_001) + b"]",
             "MM103",
-            "at most 100,000",
+            "limit 100,000",
             id="too many facts",
         ),
     ],

@@ -140,7 +140,7 @@ def _add(
         _add_tested(source, document, parsed)
     elif isinstance(parsed, OverlayFile):
         if source.overlay is not None:
-            message = f"the overlay speaks in {source.overlay[0].path} already"
+            message = f"this overlay already has an overlay file: {source.overlay[0].path}"
             place = document.where(("schema",))
             source.problems.append(Problem("MM290", message, place, "write one file of this kind"))
         source.overlay = source.overlay or (document, parsed)

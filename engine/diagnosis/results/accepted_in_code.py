@@ -80,7 +80,8 @@ def _covers(comment: _Comment, fact: Fact, diagnosis: str) -> bool:
 def _note(comment: _Comment, known: Collection[str]) -> Problem:
     where = Location(comment.path, comment.line)
     if comment.id not in known:
-        message = f"a comment accepts {comment.id}, which is neither a diagnosis nor a pattern"
+        message = (f"a 'modelmedic: ignore[...]' comment names {comment.id}, which is not the id "
+                   "of a diagnosis or pattern")  # fmt: skip
         return Problem("MM349", message, where, "the report shows the ids of its findings")
     message = f"the acceptance of {comment.id} in a comment has no effect: no such finding here"
     return Problem("MM343", message, where, "remove the comment if this is mended")

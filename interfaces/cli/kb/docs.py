@@ -57,7 +57,8 @@ def _replace(target: Path, files: dict[str, str]) -> None:
     before = known.read_text(encoding="utf-8").splitlines() if known.is_file() else []
     if target.is_dir() and not known.is_file() and any(target.iterdir()):
         hint = "name a new folder, or one that this command made"
-        problem = Problem("MM342", "the folder holds other files", Location(str(target)), hint)
+        message = "the folder is not empty and was not made by this command"
+        problem = Problem("MM342", message, Location(str(target)), hint)
         raise ModelMedicError(problem)
     target.mkdir(parents=True, exist_ok=True)
     for name in before:
