@@ -65,8 +65,8 @@ def _compared(code: Code, row: Component, target: Tree | None) -> dict[str, Any]
 
 
 def _classes(code: Code, expression: re.Pattern[str]) -> set[str]:
-    """Classes of the modules whose name in the test matches, under the names that they have in
-    their own file (``import NeuronMLP as TargetClass``)."""
+    """Classes that a test instantiates for variables whose names match ``expression``, by their
+    original names (``NeuronMLP`` for ``import NeuronMLP as TargetClass``)."""
     return {code.imports.get(name, name).rpartition(".")[2]
             for node in code.nodes for place, value in assignments(node)
             if isinstance(value, ast.Call) and _CLASS.match(name := last_name(value.func))

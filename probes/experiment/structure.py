@@ -100,7 +100,8 @@ class _Comparison:
         )  # fmt: skip
 
     def _elsewhere(self, path: str, kind: str) -> Difference | None:
-        """A source module that the target does not have at its place."""
+        """The difference for a source module whose path the target lacks: regrouped, moved, renamed
+        or missing; None if the mapping names an equal module."""
         mapped = self.to_target.get(path)
         if mapped and all(each in self.target for each in mapped):
             self.used.update(mapped)

@@ -50,7 +50,8 @@ class Attribution(NamedTuple):
 
 
 class Origins:
-    """Finds owners by the signs of ``owners``. Not for use by several threads at once."""
+    """Attributes messages to the software that wrote them (their owner), by the signs that
+    ``owners`` declares for each owner. Not thread-safe."""
 
     def __init__(self, owners: Mapping[str, Owner]) -> None:
         each = [(name, owners[name].signs) for name in owners]

@@ -37,7 +37,8 @@ def logged(message: Message) -> Iterator[Message]:
 
 
 def loose(message: Message) -> Iterator[Message]:
-    """Yield a line of no known form, if it holds something of interest."""
+    """Yield the messages of a line in no known format, if it contains a signal word or a known
+    event."""
     if has_signal(message.text):
         yield from with_told(message)
     elif _is_event(message.text):

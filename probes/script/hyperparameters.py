@@ -175,8 +175,8 @@ def _of_keywords(
 
 
 def _of_one_step(script: Script, keywords: list[ast.keyword]) -> str:
-    """The assumption of a setting that makes steps wait for each other: that there are several
-    steps."""
+    """The assumption behind a finding about ``submit_ahead``, that the script trains for many
+    steps; empty if ``max_steps`` is unset or above 1."""
     limits = [script.machine.value(k.value) for k in keywords if k.arg == "max_steps"]
     unset = all(v.kind == "const" and v.const is None for v in limits)
     many = all(type(v.const) is int and v.const > 1 for v in limits)

@@ -8,9 +8,9 @@ from .roles import find_roles
 
 
 def looks_like_tensors(path: Path, head: bytes = b"") -> bool:
-    """Whether ``path`` is a folder with a reference and at least one more of the three runs, or
-    with reference, perturbed reference and target. ``head`` is not used (folders have none).
-    Never raises."""
+    """Whether ``path`` is a folder with at least two of the runs FP32 reference, BF16 reference and
+    target. If a perturbed reference replaces the FP32 one, all three runs are needed. Folders have
+    no ``head``. Never raises."""
     if head:
         return False
     roles = find_roles(path)

@@ -109,7 +109,7 @@ def _dump(tool: str, pid: int) -> tuple[Stack, ...]:
 
 
 def holds(stack: Stack) -> bool:
-    """Whether a thread of a dump holds the lock."""
+    """Whether the thread of this stack held the GIL when py-spy took the dump."""
     return "gil" in stack.status
 
 

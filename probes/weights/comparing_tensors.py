@@ -26,7 +26,7 @@ _TARGET_WORK = 8
 
 
 class _Pace:
-    """Goes through tensors until it is asked to end; ``left`` are those that it has not reached."""
+    """Yields names of tensors until the progress step asks to stop; ``left`` counts the rest."""
 
     def __init__(self) -> None:
         self.left = 0

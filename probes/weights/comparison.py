@@ -29,9 +29,10 @@ TRIAL = 2**20
 
 
 def compare(target: Target, merged: Tensor, elements: int, foreign_base: bool) -> Verdict:
-    """Compare a merged tensor of the target's shape, on about ``elements`` elements.
+    """Find out how the update of ``target`` was merged into ``merged`` (same shape), from about
+    ``elements`` elements.
 
-    ``foreign_base``: the tensors that the adapter leaves alone differ from the base model.
+    ``foreign_base``: tensors that the adapter leaves alone already differ from the base model.
     Raises ``OSError`` or ``ValueError`` if a file cannot be read.
     """
     blocks = blocks_of(target.tensor, elements)

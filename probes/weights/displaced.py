@@ -1,8 +1,9 @@
-"""Whose update is it? Looks for a change that is not the tensor's own among the updates of other
-layers, other modules of the layer and other experts.
+"""Finds out where a foreign update came from: compares it with the updates of other layers, other
+modules of the layer and other experts.
 
-The first such tensor of a class is compared with all of its kind; the others with what was found
-there, their neighbours and their siblings, so that the work grows with the model, not its square.
+The first such tensor of each name pattern (without numbers) is compared with all candidates, later
+ones with earlier finds, neighbours and siblings, so that the work grows with the model, not with
+its square.
 """
 
 from __future__ import annotations

@@ -229,7 +229,8 @@ def _plain_name(name: str) -> str:
 
 
 def activation_of(component: Component, term: Term) -> str | None:
-    """The activation that a term is; empty for none, None if its name is unknown."""
+    """The name of the activation function that a term applies; "" if it applies none, None if the
+    name cannot be resolved."""
     if term.op == "activated":
         key = term.args[1].args[0]
         known = concrete(key, component.reader.settings)

@@ -97,8 +97,8 @@ def vectors_of(one: Given) -> tuple[Any, Any]:
 
 
 def _added(one: Given) -> Found:
-    """Find rows that were added to the rows of tokens, for example by ranks that do not mask the
-    rows of other ranks."""
+    """Find embedding rows that were added to the rows of the tokens, for example because ranks did
+    not mask the tokens of other ranks."""
     weight = one.reading.weights["own.weight"]
     tokens, vectors = vectors_of(one)
     if len(tokens) * weight.size > MOST_COMPARED or len(tokens) < 2:

@@ -123,7 +123,8 @@ def _zeros(one: Given) -> Iterator[tuple[Reading, str]]:
 
 
 def _zeros_in_one_stretch(one: Given) -> Iterator[tuple[Reading, str]]:
-    """Like :func:`_zeros`, if the channels lie side by side: they may never have been filled."""
+    """Like :func:`_zeros`, but only for a few adjacent output channels: a slice that may never have
+    been written."""
     zero = ~one.output[:, one.rows].reshape(-1, one.output.shape[-1]).any(axis=0)
     lost = np.flatnonzero(zero)
     if len(lost) and len(lost) * MOST_LOST <= len(zero) and np.ptp(lost) == len(lost) - 1:

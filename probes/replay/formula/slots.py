@@ -77,7 +77,7 @@ def _one(part: Any, word: str) -> Any:
 
 
 def _kept(part: Any, by: int) -> Any:
-    """Move the keys on; the end that nothing moves to keeps its values."""
+    """Shift keys or values by ``by`` slots; slots that nothing shifts into keep their values."""
     found = np.roll(part, by, axis=2)
     ends = slice(0, by) if by > 0 else slice(by, None)
     found[:, :, ends] = part[:, :, ends]

@@ -1,4 +1,5 @@
-"""Sampling: with which weights, and with which stop sequences."""
+"""Finds faults of sampling in a script: stale weights, missing stop sequences, and max_tokens
+beyond the context."""
 
 from __future__ import annotations
 
