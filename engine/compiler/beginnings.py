@@ -37,8 +37,8 @@ its exception classes, and whether its wording is common."""
 def beginnings_of(
     items: Iterable[Item], owners: Mapping[str, Owner], below: Beginnings | None = None
 ) -> dict[str, list[list[Any]]]:
-    """The beginnings of all samples of rows that recognise a text; with those ``below`` that have
-    the same key."""
+    """The opening words of all samples of error rows that match by pattern or template, by their
+    first words (the key). Those in ``below`` (the base knowledge) with the same keys are added."""
     from .row_match import speaks_for  # looking a text up needs no models of entries
 
     known: dict[tuple[str, ...], dict[str, list[Any]]] = {}

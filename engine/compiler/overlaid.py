@@ -101,7 +101,7 @@ def laid_over(
 
 
 class _Below:
-    """Stored knowledge, with what laying something over it asks."""
+    """Compiled knowledge as stored, with the indexes that compiling an overlay on it needs."""
 
     def __init__(self, content: bytes | mmap, start: int) -> None:
         self.compiled = decode(content, start)

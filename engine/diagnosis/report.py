@@ -145,8 +145,9 @@ class Candidate(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """A probe to run or a question to answer; ``separates`` lists the diagnoses it bears on. Type
-    ``action``: the step that a workflow demands now; ``id`` is the finding behind it."""
+    """A probe to run or a question to answer; ``separates`` lists the diagnoses that its result can
+    confirm or exclude. For type ``action``, a step that a workflow requires now; ``id`` is the
+    finding that requires it."""
 
     type: str
     id: str

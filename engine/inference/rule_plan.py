@@ -67,8 +67,8 @@ class Slot:
 
 
 class JoinStep(NamedTuple):
-    """How a slot joins the partial matches of the slots before it: pairs of (place in the join
-    order, variable of that slot) on the left, the variables of the slot itself on the right."""
+    """How a slot (a condition of the rule) joins the partial matches of earlier slots: variables in
+    ``left``, as (place in the join order, variable), must equal the slot's own in ``right``."""
 
     left: tuple[tuple[int, int], ...]
     right: tuple[int, ...]

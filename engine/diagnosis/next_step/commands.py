@@ -119,7 +119,7 @@ class _Commands:
         return _single(_said(facts, self._vocabulary))
 
     def _are_known(self, forms: Iterable[Any]) -> bool:
-        """Whether there is a fact of one of these kinds, with these values."""
+        """Whether a given fact matches one of ``forms``: pairs of a kind and attribute values."""
         for kind, where in forms:
             for fact in self._given:
                 # The items of a mapping hold those of another where it has the same values.

@@ -163,7 +163,7 @@ class Hypotheses:
 
     @cached_property
     def _complaint(self) -> bool:
-        """Whether there is a complaint."""
+        """Whether the facts hold an error message, or a symptom that is not denied."""
         return any(f.get("present") is not False for f in self._complaints)
 
     def _leaves(self) -> Iterable[Open]:

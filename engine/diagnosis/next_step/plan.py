@@ -38,8 +38,8 @@ class Need(NamedTuple):
     credits: Mapping[str, float] = _WHOLE
 
     def credit(self, step: NextStep) -> float:
-        """The chance that a step settles it, if it says anything: a probe may look at a part only
-        of what decides a node."""
+        """The probability that a step with a result settles the open condition; below 1 if a probe
+        sees only part of it."""
         return self.credits.get(step.id, 1.0)
 
 
