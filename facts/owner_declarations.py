@@ -1,4 +1,5 @@
-"""Reads the owners of messages from vocabulary files."""
+"""Reads the ``owners`` sections of vocabulary files: the packages, services and tools that write
+messages."""
 
 from __future__ import annotations
 

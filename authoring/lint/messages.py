@@ -116,7 +116,8 @@ def _saying(entry: Any) -> Iterator[tuple[Path, e.Rule | e.Branch | e.Band]]:
 
 
 def _first_message(rule: Rule, item: Item) -> str:
-    """The first message of a rule; nothing for a branch that only repeats question and answer."""
+    """The first message of a rule; empty for a branch of a tree without a message of its own, whose
+    default only repeats question and answer."""
     if item.form == "tree":
         _, node, answer = rule.id.partition("#")[0].rsplit("/", 2)
         if node in item.entry.nodes and not item.entry.nodes[node].branches[answer].message:

@@ -76,8 +76,8 @@ class Names:
         return word in self._by_word
 
     def naming(self, group: Sequence[str], package: str, *, closely: bool = False) -> list[Mention]:
-        """The mentions that have all words of a group: those about a package, else (unless
-        ``closely``) any, if they are few."""
+        """The entries and files that contain all words of ``group``: those that name ``package``,
+        else (unless ``closely``) all of them, if there are at most ``COMMON``."""
         found = [self._by_word.get(word, []) for word in group]
         if not found or not all(found):
             return []

@@ -46,7 +46,7 @@ Key = tuple[str, str]
 
 
 def messages_of(release: Release) -> dict[Key, Message]:
-    """Return all messages of a release that report a failure and have words of their own."""
+    """Return the messages of a release that report a failure and contain constant text."""
     grouped: dict[Key, list[Site]] = defaultdict(list)
     for site in loud_sites(release.index.sites(release.package)):
         if has_words(site.parts):

@@ -102,7 +102,8 @@ def _password(text: str) -> bool:
 
 
 def _strong(text: str) -> bool:
-    """A password among other texts: not a word, not a number."""
+    """Check for a password where ordinary text may stand as well: at least six characters, letters
+    mixed with digits or of both cases."""
     return not is_placeholder(text) and len(text) >= 6 and is_mixed(text)
 
 

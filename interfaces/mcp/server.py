@@ -126,7 +126,8 @@ def _result(plain: dict[str, Any]) -> types.CallToolResult:
 
 
 def _failure(problems: tuple[Problem, ...]) -> types.CallToolResult:
-    """Codes and hints are ours; the messages quote the arguments."""
+    """The error result for ``problems``. Codes and hints are our own text; messages quote the
+    arguments of the client, so they are passed on as untrusted evidence."""
     told = [{"code": p.code, "hint": p.hint} for p in problems]
     plain = {"problems": told, "untrusted_evidence": untrusted(of_problems(problems))}
     return _text(json.dumps(redacted(plain).value, ensure_ascii=True), failed=True)

@@ -50,7 +50,8 @@ def _states(port: Port) -> Iterator[str]:
 
 
 def _alike(one: StageRow, other: StageRow) -> bool:
-    """Whether a range of stages can hold both."""
+    """Whether two adjacent stages can be shown as one range: neither needs attention, and both show
+    the same state."""
     named = one.alarming or one.due or other.due
     return not named and _shown_state(one) == _shown_state(other)
 
