@@ -27,7 +27,7 @@ def question_problems(subject: Subject) -> Iterator[Problem]:
         tree: e.Tree = item.entry
         for name, node in tree.nodes.items():
             for place in _PLACE.findall(node.ask):
-                message = f"the question names {{{place}}}, and is shown verbatim"
+                message = f"the question is shown verbatim, but has the placeholder {{{place}}}"
                 where = item.where("nodes", name, "ask")
                 yield Problem("MM262", message, where, "write the question without braces")
     yield from _unreached(subject)
@@ -57,7 +57,7 @@ def _ask_problems(subject: Subject, document: Document) -> Iterator[Problem]:
             for attribute, about in (declared.get("attributes") or {}).items():
                 for place in _PLACE.findall(about.get("ask", "")):
                     if place not in known:
-                        message = f"the question names {{{place}}}, which {name} has not"
+                        message = f"{{{place}}} in the question is not an attribute of {name}"
                         where = document.where((section, name, "attributes", attribute, "ask"))
                         hint = did_you_mean(place, known) or f"it has: {', '.join(known)}"
                         yield Problem("MM262", message, where, hint)
@@ -68,7 +68,7 @@ def _text_problems(subject: Subject, document: Document) -> Iterator[Problem]:
     for name in document.data.get("questions") or {}:
         question = subject.vocabulary.questions[name]
         for place in _PLACE.findall(question.text):
-            message = f"the question names {{{place}}}, and is shown verbatim"
+            message = f"the question is shown verbatim, but has the placeholder {{{place}}}"
             where = document.where(("questions", name, "text"))
             hint = f"write what it is about, or 'ask' at the attribute {question.attribute!r}"
             yield Problem("MM262", message, where, hint)

@@ -112,7 +112,7 @@ def _hidden(item: Item, index: RowIndex, rows: dict[str, Item], facts: Sequence[
     takers = sorted(name for name in matched if item.id in rows[name].entry.match.refines)
     return Problem(
         "MM279",
-        f"{item.id} never shows: {takers[0]} refines it and takes all its samples",
+        f"{item.id} is never reported: {takers[0]} refines it and matches all its samples",
         item.where("samples"),
         "add a sample that this row alone explains, or remove the row",
     )
@@ -130,7 +130,7 @@ def _reference_problems(rows: dict[str, Item]) -> Iterator[Problem]:
     circle = cycle(links)
     if circle:
         at = rows[circle[0]].where("match", "refines", links[circle[0]].index(circle[1]))
-        message = f"these rows silence each other: {' -> '.join(circle)}"
+        message = f"these rows refine each other in a circle: {' -> '.join(circle)}"
         yield Problem("MM276", message, at, "the more specific row refines the more general one")
 
 
@@ -140,7 +140,7 @@ def _placeholder_problems(rows: dict[str, Item]) -> Iterator[Problem]:
         match: ErrorMatch = item.entry.match
         bare = match.template and not re.search(r"\w", _PLACEHOLDER.sub("", match.template))
         if bare and not match.exception:
-            message = f"the template of {item.id} fixes no words: it matches every message"
+            message = f"the template of {item.id} has no fixed words: it matches every message"
             at = item.where("match", "template")
             yield Problem("MM277", message, at, "keep the words of the message that never change")
 

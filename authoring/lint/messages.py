@@ -126,7 +126,7 @@ def _first_message(rule: Rule, item: Item) -> str:
 
 
 def _number_problems(item: Item, subject: Subject) -> Iterator[Problem]:
-    """Thresholds whose message gives neither the measured nor the normal value."""
+    """Thresholds whose message does not show both the measured value and the limit."""
     seen: set[Path] = set()
     for rule in subject.rules[item.id]:
         concludes = any(conclusion.kind == "diagnosis" for conclusion in rule.conclusions)
@@ -134,14 +134,14 @@ def _number_problems(item: Item, subject: Subject) -> Iterator[Problem]:
             continue
         thresholds = list(_thresholds(rule, subject))
         said = _first_message(rule, item)
-        # Without a message the title speaks, and the evidence shows the number.
+        # Without a message the title is shown, and the evidence shows the number.
         if not thresholds or not said or any(_said(said, threshold) for threshold in thresholds):
             continue
         at = _place(rule, item)
         if at not in seen:
             seen.add(at)
             what = " or ".join(dict.fromkeys(t.what for t in thresholds))
-            message = f"{rule.id}: its message names no number and limit of {what}"
+            message = f"the message of {rule.id} does not show the value and the limit of {what}"
             hint = "write 'as: p' into the pattern, {p.attribute} and {limit} into the message"
             yield Problem("MM288", message, item.where(*at), hint)
 

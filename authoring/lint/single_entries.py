@@ -75,7 +75,7 @@ def _source_problems(item: Item) -> Iterator[Problem]:
 def _advice_problems(item: Item) -> Iterator[Problem]:
     entry: e.Diagnosis = item.entry
     if entry.kind != "benign" and entry.status != "deprecated" and not entry.actions:
-        yield Problem("MM261", f"{item.id} says nothing to do", item.where(), "add actions")
+        yield Problem("MM261", f"{item.id} has no actions", item.where(), "add what to do")
     if entry.kind == "escalation" and not entry.packet:
         message = f"{item.id} is an escalation but has no 'packet'"
         yield Problem("MM261", message, item.where(), "list what to hand over")
@@ -104,7 +104,7 @@ def _action_problems(item: Item, subject: Subject) -> Iterator[Problem]:
         for word in _CAPITALS.findall(action.command):
             near = sorted(name for name in known - {word} if name and _plain(name) == _plain(word))
             if near:
-                message = f"nothing fills {word!r} in a command of {item.id}"
+                message = f"{word!r} in a command of {item.id} is not a known placeholder"
                 yield Problem("MM214", message, item.where(*where), f"write {near[0]!r}")
 
 

@@ -93,11 +93,11 @@ def _snippet_problems(item: Item) -> Iterator[Problem]:
     """Code of a first action with names that neither it nor the reader's script defines."""
     for number, action in enumerate(item.entry.actions):
         if _ELSEWHERE.search(action.command):
-            message = f"a command of {item.id} starts a Python that knows none of the names"
-            hint = "write the statement alone: people run it where the names are theirs"
+            message = f"a command of {item.id} starts a Python without the names of the script"
+            hint = "write the statement alone: people run it where these names are defined"
             yield Problem("MM217", message, item.where("actions", number, "command"), hint)
         if not _is_read(action.command):
-            message = f"Python does not read the code of {item.id}"
+            message = f"the code of {item.id} is not valid Python"
             hint = "write whole statements; '...' stands for what people fill in, before keywords"
             yield Problem("MM217", message, item.where("actions", number, "command"), hint)
     for number, action in enumerate(item.entry.actions[:1]):
@@ -107,10 +107,10 @@ def _snippet_problems(item: Item) -> Iterator[Problem]:
         where = item.where("actions", number, "command")
         lacking = [line for use, line in _USES.items() if use.search(code) and "import" not in code]
         for line in lacking[:1]:
-            message = f"the code of {item.id} uses what it does not import"
+            message = f"the code of {item.id} uses a module that it does not import"
             yield Problem("MM217", message, where, f"begin with '{line}'")
         if bare := _BARE.search(code):
-            message = f"the code of {item.id} calls {bare[1]}() of no object"
+            message = f"the code of {item.id} calls the method {bare[1]}() without an object"
             hint = f"write the client before it, such as 'training_client.{bare[1]}(...)'"
             yield Problem("MM217", message, where, hint)
 
@@ -131,7 +131,7 @@ def _loss_problems(item: Item) -> Iterator[Problem]:
     for number, action in enumerate(item.entry.actions):
         lost = _OVERWRITES.search(action.command)
         if lost and not _SAVES.search(action.command[: lost.start()]):
-            message = f"a command of {item.id} throws edits away: {excerpt(lost[0])}"
+            message = f"a command of {item.id} discards unsaved edits: {excerpt(lost[0])}"
             hint = "save them first in the same command, such as 'git diff > edit.diff && ...'"
             yield Problem("MM214", message, item.where("actions", number, "command"), hint)
 
@@ -146,7 +146,7 @@ def _outcome_problems(item: Item) -> Iterator[Problem]:
             hint = f"write what to run or to look at before '{_DECIDES}'"
             yield Problem("MM218", message, item.where("actions", number, "do"), hint)
         if decides and len(_BRANCH.findall(outcomes)) < 2:
-            message = f"an action of {item.id} decides without saying between what"
+            message = f"an action of {item.id} has fewer than two outcomes to decide between"
             hint = f"write '{_DECIDES} if ..., ...; if ..., ...'"
             yield Problem("MM218", message, item.where("actions", number, "do"), hint)
     if _UNDECIDED.search(entry.summary) and not any(_DECIDES in a.do for a in entry.actions[:1]):
@@ -156,7 +156,7 @@ def _outcome_problems(item: Item) -> Iterator[Problem]:
 
 
 def _check_problems(item: Item) -> Iterator[Problem]:
-    """Checks that hold whatever happens."""
+    """Checks that pass whether or not the action worked, or read a file that nothing writes."""
     for number, action in enumerate(item.entry.actions):
         if action.verify and (sure := _CANNOT_FAIL.search(action.verify)):
             message = f"'verify' of {item.id} cannot fail: it says {excerpt(sure[0])}"
