@@ -112,7 +112,7 @@ def _check(tool: Tool, arguments: Mapping[str, Any]) -> None:
     if wrong is not None:
         place = "/".join(str(part)[:40] for part in wrong.absolute_path) or "the arguments"
         needed = ", ".join(tool.takes["required"])
-        message = f"{place}: not as the schema of {tool.name} has it ({wrong.validator})"
+        message = f"{place}: does not match the schema of {tool.name} ({wrong.validator})"
         raise ModelMedicError(Problem("MM345", message, None, f"it needs {needed}"))
 
 

@@ -50,7 +50,7 @@ def named_by(paths: Sequence[str]) -> Callable[[str], bool]:
 
 @contextmanager
 def busy(what: str) -> Iterator[None]:
-    """Tells a person at a terminal what takes so long."""
+    """Shows on a terminal what is being done, while it runs."""
     from ...waiting import Gauge, shown
 
     gauge = Gauge()
