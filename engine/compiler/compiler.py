@@ -25,7 +25,7 @@ _UNITS = 50
 
 
 def check_time(work: Work, units: int) -> None:
-    """Raise :class:`.OutOfTime` if ``work`` has ended: a part of the knowledge is of no use."""
+    """Raise :class:`.OutOfTime` if ``work`` has ended: half-compiled knowledge is useless."""
     if not work.goes_on(units):
         raise OutOfTime
 

@@ -198,7 +198,7 @@ class _Below:
         return found
 
     def _disturbed(self, rules: Iterable[Rule]) -> bool:
-        """Whether rules below look at what these rules derive, and are in a stratum too low."""
+        """Whether rules below read facts that these rules derive, but are in too low a stratum."""
         made: dict[Predicate, int] = {}
         for rule in rules:
             for predicate in derived(rule.conclusions):
@@ -227,7 +227,7 @@ class _Below:
         return found
 
     def _spoken(self, silenced: Collection[str]) -> list[tuple[list[Any], bytes]]:
-        """The rules below, plain and as stored, without what is silenced."""
+        """The rules below, plain and as stored, without the silenced diagnoses."""
         every = list(zip(self._rules, self._lines, strict=True))
         new = {name for name in silenced if name not in self.silenced}
         if not new:

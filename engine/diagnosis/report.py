@@ -306,7 +306,7 @@ class Report(NamedTuple):
         } | self._optional()
 
     def _optional(self) -> dict[str, Any]:
-        """The parts that are there only where they have something to say."""
+        """The parts that the JSON form lacks if they are empty: notes and unexplained errors."""
         notes = {"notes": problems_plain(self.notes)} if self.notes else {}
         left = [_unexplained(u) for u in self.unexplained]
         return notes | ({"unexplained": left} if left else {})

@@ -191,7 +191,7 @@ def _parent(types: Mapping[str, str], path: str) -> str | None:
 
 
 def role_of(kind: str) -> str | None:
-    """The job of a class, if its name shows it."""
+    """The role of a class (such as ``norm``), if its name shows it."""
     return next((role for role, name in _ROLES if name.search(kind)), None)
 
 

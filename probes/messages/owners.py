@@ -309,7 +309,7 @@ def _by_words(message: Message) -> Attribution | None:
 
 
 def site_of(message: Message, found: Attribution | None) -> KnownSite | None:
-    """The place in the public sources of the Neuron stack that gives one of their messages."""
+    """The place in the public sources of the Neuron stack that writes this message."""
     if found is None or found.owner not in OWNERS:
         return None
     calls = [(_module_of(each.file), each.function) for each in reversed(message.frames)]

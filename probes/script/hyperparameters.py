@@ -203,7 +203,8 @@ def _refuses(node: ast.AST) -> bool:
 
 
 def _not_reached(script: Script, setting: Setting) -> str:
-    """The assumption of a learning rate under a name: that it is given to Tinker."""
+    """The assumption that a learning rate found as a default is given to Tinker; empty for other
+    settings, and for names from which the learning rate of AdamParams is computed."""
     if setting.name != "learning_rate" or getattr(setting.node, "default_of", "") in _rates(script):
         return ""
     return "that this learning rate is given to Tinker"

@@ -32,7 +32,7 @@ _HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
 
 class Look(NamedTuple):
-    """The threads of a process at a time of the monotonic clock, one of which holds the lock."""
+    """The stacks of a process's threads at a monotonic time; one of the threads holds the GIL."""
 
     pid: int
     at: float

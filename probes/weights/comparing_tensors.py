@@ -119,7 +119,7 @@ class Comparing:
         return (different if self._plan.targets else []), foreign
 
     def _trained(self, name: str, trained: Tensor, base: Tensor, merged: Tensor) -> list[Found]:
-        """A tensor that was trained as a whole replaces that of the base."""
+        """The fault of a tensor that was trained as a whole, if the merged model has another."""
         seen = self._seen(name, trained, merged)
         if seen is None or seen.same:
             return []

@@ -91,7 +91,8 @@ class Search:
         yield from ((name, other) for other in _experts(matrix, count, first) if other != matrix)
 
     def _near(self, match: re.Match[str], first: bool) -> list[int]:
-        """Layers to look at: all for the first of a class, else those that were right before."""
+        """Layers to try: all for the first tensor of a name pattern, else those of earlier finds,
+        the neighbours, the first and the last."""
         own = int(match[0])
         if first:
             return [layer for layer in self._layers if layer != own][:MAX_TRIED]
@@ -144,7 +145,7 @@ class _Sample:
         self.usable = math.isfinite(self._size) and self._size > 0
 
     def scale_of(self, other: Target, matrix: int) -> float:
-        """The multiple of an update that the rows are, but for rounding; 0 if of another."""
+        """The factor of another update that gives these rows, but for rounding; 0 if none does."""
         update = Updates(other).update(RIGHT, matrix, row_numbers(self.block)).astype(np.float64)
         if update.shape != self.change.shape or not np.isfinite(update).all():
             return 0.0

@@ -78,8 +78,8 @@ class _Commands:
         return Installations(self._given)
 
     def of_diagnosis(self, d: Diagnosis, done_by: Sequence[Any] | None) -> Diagnosis:
-        """The diagnosis without the actions that bring what is known, or read what has been read;
-        ``done_by`` tells for each of its own what it brings, None that all are needed."""
+        """The diagnosis without the actions whose facts are known, or that read what has been read;
+        ``done_by`` has the facts that each of its own actions brings, None keeps all actions."""
         left = []
         evidence = self._of_evidence(d)
         known, names = {**evidence, **self.known}, {**_plain(evidence), **self._names}

@@ -99,7 +99,7 @@ class Hypotheses:
         )
 
     def _answered(self, d: Diagnosis) -> bool:
-        """Whether it only repeats a complaint whose triage has its answer."""
+        """Whether a diagnosis rests only on complaints that are settled."""
         facts = {name: fact for fact, name in self._ids.items()}
         evidence = [facts[e.fact] for e in d.evidence]
         return bool(evidence) and all(
@@ -167,7 +167,8 @@ class Hypotheses:
         return any(f.get("present") is not False for f in self._complaints)
 
     def _leaves(self) -> Iterable[Open]:
-        """The leaves that triages can still reach; one whose symptom has its cause is left."""
+        """Ways to the leaves that triages can still reach. A triage whose symptom is settled is
+        skipped, unless no cause is certain."""
         for position in self.triage.positions():
             settled = position.symptom in self.settled_symptoms
             if settled and not self._doubtful:
@@ -236,24 +237,24 @@ class Hypotheses:
         return not any(d.id in self._settled and d.confidence == "certain" for d in self._found)
 
     def _adds(self, name: str) -> bool:
-        """Whether a leaf would say anything that is not settled already."""
+        """Whether a diagnosis is still open: not settled, ruled out or a symptom that holds."""
         held = name in self.held and self._summary(name).kind == "symptom"
         return not held and name not in self._out and name not in self._settled
 
     def _open(self, name: str) -> bool:
-        """Whether anything is gained by concluding it."""
+        """Whether concluding a diagnosis would add anything to what is known."""
         known = name in self._sure or name in self._out
         return not known and self._summary(name).kind != "benign"
 
     def _worth(self, name: str) -> int:
-        """The gain of concluding it: none (0), some if it rests on new facts (1), an explanation in
-        any case (2)."""
+        """The gain of concluding a diagnosis: none (0), some if it rests on new facts (1), an
+        explanation in any case (2)."""
         if not self._open(name):
             return 0
         return 2 if self._unexplained_by(name) else 1
 
     def _unexplained_by(self, name: str) -> set[str]:
-        """The symptoms that it would explain."""
+        """The unexplained symptoms that a diagnosis would explain."""
         wanted = self.unexplained
         return wanted.intersection(self._summary(name).explains) if wanted else wanted
 
@@ -291,7 +292,7 @@ class Hypotheses:
         return "facts" if useful else "aside"
 
     def _aim(self, name: str) -> float:
-        """How much of what is unexplained it would account for."""
+        """The share of unexplained symptoms that a diagnosis explains; ``_ASIDE`` if none."""
         shared = self._unexplained_by(name)
         return len(shared) / len(self.unexplained) if shared else _ASIDE
 

@@ -44,7 +44,7 @@ class Need(NamedTuple):
 
 
 class Option(NamedTuple):
-    """A step, its value per cost, and the open ways that it bears on, likeliest first."""
+    """A step, its value per cost, and the open ways that it can settle, likeliest first."""
 
     step: NextStep
     value: float
@@ -238,7 +238,7 @@ class Planner:
 
 
 def _run(facts: Iterable[Fact]) -> set[str]:
-    """The probes that facts come from."""
+    """The names of the probes that facts come from."""
     return {
         p.source.removeprefix("probe:")
         for fact in facts
@@ -254,5 +254,5 @@ def _option(step: NextStep, ways: Mapping[str, tuple[float, Open]], cost: float)
 
 
 def with_targets(option: Option) -> NextStep:
-    """The step with the diagnoses that it bears on."""
+    """The step with the diagnoses that its result can confirm or exclude."""
     return option.step._replace(separates=tuple(sorted({way.id for way in option.ways})))

@@ -15,7 +15,7 @@ KIND, CODE = "code_acceptance", "code_pattern"
 
 
 class _Comment(NamedTuple):
-    """The id that a comment accepts, and the code that it stands for."""
+    """A comment that accepts a finding: the id of the finding, the place, and the reason."""
 
     id: str
     path: str

@@ -57,7 +57,7 @@ def _alike(one: StageRow, other: StageRow) -> bool:
 
 
 def _shown_state(row: StageRow) -> str:
-    """A stage that is done and due was done in part, or something that it rests on has changed."""
+    """The state of a stage as shown. A stage that is done and due was only done in part."""
     known = "some results" if row.evidence else "nothing known"
     state = known if row.state == UNKNOWN else row.state
     if not row.due or row.alarming:
@@ -70,7 +70,7 @@ def _short(row: StageRow) -> str:
 
 
 def _unnamed_failures(port: Port, view: ReportView) -> Iterator[Line]:
-    """That components failed and nothing says which: it comes before what was done out of order."""
+    """A line for failed component stages without a result that names the component."""
     if port.rows[_COMPONENTS].state != "failed":
         return
     results = (fact for _, fact, _ in view.report.facts if fact.kind == "component_result")

@@ -46,7 +46,7 @@ class Component:
 
     @property
     def place(self) -> ast.AST:
-        """Its class, or the forward of it."""
+        """The node of the component's ``forward``, else of its class."""
         found = self.reader.method(self.instance, "forward")
         return found.node if found else (self.instance.definition or self.code.tree)
 
@@ -57,11 +57,11 @@ class Component:
         return float(known) if usable else None
 
     def settings(self) -> dict[str, Term]:
-        """The settings that go into its result, by name."""
+        """The settings that the component's result depends on, by name."""
         return {term.name: term for term in self.terms if term.op == "config"}
 
     def having(self, *ops: str) -> list[Term]:
-        """Its terms with one of these operations."""
+        """The terms of the component with one of these operations."""
         return [term for term in self.terms if term.op in ops]
 
 
@@ -113,7 +113,7 @@ def _is_unseen(term: Term) -> bool:
 
 
 def stripped(value: Value) -> Value:
-    """A value without the picking of elements around it."""
+    """The value from which elements are taken, by any number of indexing terms around it."""
     while isinstance(value, Term) and value.op == "item":
         value = value.args[0]
     return value

@@ -193,7 +193,7 @@ def _of_siblings(found: Origin, one: Given) -> bool:
 
 
 def _of_sibling(exchanged: bool) -> Callable[[Origin, Given], bool]:
-    """Whether the channels are those of a sibling, which has those of this one, or not."""
+    """Whether the channels are those of a sibling; ``exchanged``: it has those of this module."""
 
     def fits(found: Origin, one: Given) -> bool:
         if not _copied(found):
