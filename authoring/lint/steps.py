@@ -107,7 +107,7 @@ def _snippet_problems(item: Item) -> Iterator[Problem]:
         where = item.where("actions", number, "command")
         lacking = [line for use, line in _USES.items() if use.search(code) and "import" not in code]
         for line in lacking[:1]:
-            message = f"the code of {item.id} uses a module that it does not import"
+            message = f"the code of {item.id} uses a name that it does not import"
             yield Problem("MM217", message, where, f"begin with '{line}'")
         if bare := _BARE.search(code):
             message = f"the code of {item.id} calls the method {bare[1]}() without an object"
