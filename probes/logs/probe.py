@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from ...facts.kinds import Vocabulary
 from ...facts.problems import INTERRUPTED, Location, Problem
 from ...facts.progress import UNWATCHED, Progress, interrupted
+from ...reading.text.plain_text import plain_text
 from ..messages.message import Message
-from ..messages.probe import add_messages
+from ..messages.probe import MAX_CHARACTERS, MAX_SURROUNDINGS, Place, add_messages, add_text
 from ..outcome import Collector, Outcome
 from ..shared.redaction import SessionNames, without_keys
-from .files import HEAD, MAX_BYTES, LogFamilies, LogStream, in_time_order, size_of
+from .files import HEAD, MAX_BYTES, LogFamilies, LogStream, Piece, in_time_order, size_of
 from .recognition import reads_like_log
 from .silence import SilenceFinder
 from .tally import Tally
@@ -68,7 +69,7 @@ def gather_logs(
 
     collector = Collector(vocabulary, _SOURCE)
     stream = LogStream(files, limit)
-    tally, silence, printed = Tally(), SilenceFinder(silence_s), PrintedMetrics()
+    tally, silence, printed, short = Tally(), SilenceFinder(silence_s), PrintedMetrics(), _Short()
     has_sdk, empty, goes_on, head = False, True, True, b""
     with progress.part(Path(where.path).name, size_of(files), "bytes", ends_early=True) as step:
         for piece in stream.pieces():
@@ -77,7 +78,7 @@ def gather_logs(
                 stream.problems.append(interrupted(behind, where))
                 break
             head = head or piece.data[:HEAD]
-            for reader in (tally, silence, printed):
+            for reader in (tally, silence, printed, short):
                 reader.feed(piece)
             has_sdk = has_sdk or any(mark in piece.data for mark in _SDK)
             empty = empty and not piece.data.strip()
@@ -88,7 +89,7 @@ def gather_logs(
         collector.problem("MM492", "there is nothing in the log", where, hint)
     collector.extend(stream.problems)
     _add_gaps_in_reading(collector, tally, stream, where)
-    add_messages(collector, messages, stream.place, where)
+    messages = short.add_to(collector, messages, stream.place, where)
     _add_silence(collector, silence, stream)
     _add_metrics(collector, printed, stream)
     if head and (stream.problems or tally.left_out):
@@ -117,6 +118,30 @@ def gather_found(
             if names_checkpoints(path):
                 parts.append(gather_checkpoint(path, vocabulary, progress=progress))
     return Outcome.joined(*parts)
+
+
+class _Short:
+    """A log that is short enough to be read like any text."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._left = MAX_SURROUNDINGS
+
+    def feed(self, piece: Piece) -> None:
+        """Keep the next piece of the stream, if all fits."""
+        self._left -= len(piece.data)
+        self._parts.append(piece.data if self._left >= 0 else b"")
+
+    def add_to(
+        self, collector: Collector, counted: list[Message], place: Place, where: Location
+    ) -> list[Message]:
+        """Add its facts, and return its messages; those that were ``counted`` in a long log."""
+        if self._left < 0:
+            add_messages(collector, counted, place, where)
+            return counted
+        text = b"".join(self._parts).decode("utf-8", "replace")
+        plain = plain_text(SessionNames().hide(without_keys(text)), MAX_CHARACTERS)
+        return add_text(collector, plain.lines, place, where, alone=False)
 
 
 def _files(path: Path | Sequence[Path], rotated: bool) -> tuple[Path, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ...facts.kinds import MAX_TEXT, Vocabulary
 from ...facts.problems import Location
-from ...facts.progress import UNWATCHED, Progress, interrupted
+from ...facts.progress import UNWATCHED, Progress, Step, go_on, interrupted
 from ...reading.text.plain_text import Line, PlainText, is_binary, plain_text
 from ..outcome import Collector, Outcome
 from .advice import advice_of
@@ -31,6 +31,8 @@ MAX_SURROUNDING_LINES = 20_000
 # Messages that differ only in their digits (times, ids) and are shown one by one.
 MAX_SIMILAR = 5
 _NO_DIGITS = str.maketrans("", "", "0123456789")
+Place = Callable[[int], str]
+"""Turns a line number into a place."""
 
 
 def read_messages(
@@ -61,21 +63,27 @@ def read_messages(
         return collector.outcome()
     _report_cut(collector, plain, name)
     with progress.part(name, len(plain.lines), "lines", ends_early=True) as step:
-        lines = tidied(plain.lines)
-        messages, unread = scan_until(lines, step)
+        add_text(collector, plain.lines, lambda number: f"{name}:{number}", Location(name), step)
+    return collector.outcome()
+
+
+def add_text(
+    collector: Collector, plain: Sequence[Line], place: Place, source: Location,
+    step: Step = go_on, *, alone: bool = True,
+) -> list[Message]:  # fmt: skip
+    """Add all that the lines of a text say, and return their messages. ``source`` is named if
+    something is left out (MM412, MM407). A text ``alone`` is a message if nothing in it is one."""
+    lines = tidied(plain)
+    messages, unread = scan_until(lines, step, alone=alone)
     if unread:
-        behind = f"what follows {name}:{unread} was not read"
-        collector.extend([interrupted(behind, Location(name))])
-    surroundings = "\n".join(line.text for line in plain.lines)[:MAX_SURROUNDINGS]
-    about = origins_of(vocabulary.owners).spoken_of(surroundings)
-
-    def place(number: int) -> str:
-        return f"{name}:{number}"
-
+        behind = f"what follows {place(unread)} was not read"
+        collector.extend([interrupted(behind, source)])
+    surroundings = "\n".join(line.text for line in plain)[:MAX_SURROUNDINGS]
+    about = origins_of(collector.vocabulary.owners).spoken_of(surroundings)
     standing = _standing(lines) if _may_be_neuron(surroundings) else None
     raised = raised_there(standing) if standing else None
     said = [*messages, raised] if raised else messages
-    add_messages(collector, said, place, Location(name), about=about, standing=standing)
+    add_messages(collector, said, place, source, about=about, standing=standing)
     for owner, sign in about.items():
         number = 1 + surroundings.count("\n", 0, surroundings.index(sign))
         collector.add("text_subject", place(number), owner=owner, sign=sign)
@@ -88,7 +96,7 @@ def read_messages(
         )  # fmt: skip
     if standing:
         _add_place(collector, standing, place)
-    return collector.outcome()
+    return messages
 
 
 def _standing(lines: Sequence[Line]) -> FailingLine | None:
@@ -111,7 +119,6 @@ def _add_place(collector: Collector, standing: FailingLine, place: Place) -> Non
 
 
 gather_messages = read_messages  # under the name that all probes have
-Place = Callable[[int], str]
 
 
 def add_messages(

@@ -69,15 +69,15 @@ def tidied(lines: Sequence[Line]) -> list[Line]:
     return reframed(rejoined(bare, begins_message), begins_message)
 
 
-def scan_until(lines: Sequence[Line], step: Step) -> Scanned:
+def scan_until(lines: Sequence[Line], step: Step, *, alone: bool = True) -> Scanned:
     """Scan lines that are :func:`tidied` for messages, until ``step``, which is called for every
-    line, asks to end."""
+    line, asks to end. A text ``alone`` is a message if nothing in it is one."""
     scanner = _Scanner(lines, codes=_by_compiler(lines))
     found = _without_notices(typed(list(scanner.messages(step))))
     if scanner.unread:
         return Scanned(found, scanner.unread)
     said = any(each.keep for each in found)
-    if not scanner.has_form or (not said and len(lines) <= MAX_SHORT_LINES):
+    if alone and (not scanner.has_form or (not said and len(lines) <= MAX_SHORT_LINES)):
         whole = _whole(lines)
         if whole:
             return Scanned(whole if not scanner.has_form else found + whole)
