@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..engine.diagnosis.diagnoser import Diagnoser
     from ..engine.diagnosis.report import Report
     from ..facts import Fact
+    from .intake import Intake
     from .reports.formats import Picture
     from .reports.layout import Line
     from .waiting import Watch
@@ -102,6 +103,13 @@ class Context(_Options):
 
         return Diagnoser.of(self.base, self.engine)
 
+    @cached_property
+    def intake(self) -> Intake:
+        """The reader of texts."""
+        from .intake import Intake
+
+        return Intake(self.doctor)
+
     def diagnose(self, facts: Iterable[Fact], problems: Sequence[Problem] = ()) -> Report:
         """The report on facts, within the time limit; with a plan where the answer may show it."""
         late = self.deadline.has_passed
@@ -147,6 +155,8 @@ class Context(_Options):
                 problems.extend(error.problems)
         if problems:
             raise ModelMedicError(problems)
+        if any(fact.kind == "error_message" and fact.get("source") is None for fact in facts):
+            return self.intake.again(facts)
         return facts
 
     def emit_report(

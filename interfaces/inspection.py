@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..facts.problems import INTERRUPTED, out_of_time
+from .intake import PASTED, Taken
 
 if TYPE_CHECKING:
     from ..facts import Fact, Problem, Vocabulary
-    from ..probes import Outcome
     from .deadline import Deadline
+    from .intake import Intake
     from .reports.formats import Picture
     from .waiting import Watch
 
@@ -27,41 +28,44 @@ def gather(
     vocabulary: Vocabulary,
     watch: Watch | None = None,
     deadline: Deadline | None = None,
+    intake: Intake | None = None,
 ) -> Gathered:
     """Read paths: facts, problems, and for each source its path, kind and number of facts. The path
     ``-`` is standard input. Parts that Ctrl-C or the ``deadline`` left unread are problems (MM407,
-    MM319). With a ``watch`` of the caller, no progress is shown and no signal handled."""
+    MM319). With a ``watch`` of the caller, no progress is shown and no signal handled. Texts that
+    no probe knows are read by the ``intake``."""
     from .deadline import NEVER
     from .waiting import watched
 
     files = [path for path in paths if str(path) != "-"]
     given: Gathered = ([], [], [])
     if len(files) < len(paths):
-        given = _standard_input(vocabulary)
+        given = _standard_input(vocabulary, intake)
     if watch is not None:
-        found = _gathered(files, vocabulary, watch)
+        found = _gathered(files, vocabulary, watch, intake)
     else:
         with watched(deadline or NEVER) as watch:
-            found = _gathered(files, vocabulary, watch)
+            found = _gathered(files, vocabulary, watch, intake)
     facts, problems, read = found
     facts, read = [*given[0], *facts], [*given[2], *read]
     return facts, [*given[1], *_with_reason(problems, watch)], read
 
 
-def _standard_input(vocabulary: Vocabulary) -> Gathered:
-    """The same of a text that is piped in: what a probe knows, else as messages."""
-    from ..probes.messages.probe import read_messages
+def _standard_input(vocabulary: Vocabulary, intake: Intake | None) -> Gathered:
+    """The same of a text that is piped in."""
+    from ..probes.outcome import Outcome
     from ..probes.pasted import gather_pasted
-    from .context import read_stdin_bytes
+    from .context import read_stdin, read_stdin_bytes
 
-    raw = read_stdin_bytes()
-    known = gather_pasted(raw, vocabulary, STDIN)
-    if known is not None:
-        title, outcome = known.artefact.title, known.outcome
+    if intake is not None:
+        taken = intake.read(read_stdin(), STDIN)
+        facts, problems, title = taken.facts, taken.problems, taken.title or "text"
     else:
-        title = "text"
-        outcome = read_messages(raw.decode("utf-8-sig", "replace"), vocabulary, name=STDIN)
-    return list(outcome.facts), list(outcome.problems), [(STDIN, title, len(outcome.facts))]
+        known = gather_pasted(read_stdin_bytes(), vocabulary, STDIN)
+        outcome = known.outcome if known else Outcome()
+        facts, problems = outcome.facts, outcome.problems
+        title = known.artefact.title if known else "text"
+    return list(facts), list(problems), [(STDIN, title, len(facts))]
 
 
 def _with_reason(problems: Sequence[Problem], watch: Watch) -> list[Problem]:
@@ -76,13 +80,16 @@ def _with_reason(problems: Sequence[Problem], watch: Watch) -> list[Problem]:
     ]
 
 
-def _gathered(paths: Sequence[Path], vocabulary: Vocabulary, watch: Watch) -> Gathered:
+def _gathered(
+    paths: Sequence[Path], vocabulary: Vocabulary, watch: Watch, intake: Intake | None
+) -> Gathered:
     from ..facts.progress import interrupted
     from ..probes.recognition import find_units, gather_unit
 
     facts: list[Fact] = []
     read: list[tuple[str, str, int]] = []
-    found = watch.attempt(find_units, paths, vocabulary, watch)
+    texts: list[Path] | None = None if intake is None else []
+    found = watch.attempt(find_units, paths, vocabulary, watch, texts)
     if found is None:
         return facts, [interrupted(f"not read: {_few(paths)}")], read
     units, problems = found
@@ -92,21 +99,69 @@ def _gathered(paths: Sequence[Path], vocabulary: Vocabulary, watch: Watch) -> Ga
             if outcome is None:
                 behind = [path for each in units[at:] for path in each.paths]
                 problems.append(interrupted(f"not read: {_few(behind)}"))
-                break
+                return facts, problems, read
             facts.extend(outcome.facts)
             problems.extend(outcome.problems)
             read.append((_few(unit.paths), unit.artefact.title, len(outcome.facts)))
             done()
+    if intake is not None and texts:
+        further = _texts(texts, paths, intake, watch)
+        facts, problems, read = facts + further[0], problems + further[1], read + further[2]
     return facts, problems, read
 
 
-def read_error(
-    text: str | None, vocabulary: Vocabulary, deadline: Deadline | None = None
-) -> Outcome:
-    """The facts of the messages in a text, by default in standard input."""
+def _texts(texts: Sequence[Path], named: Sequence[Path], intake: Intake, watch: Watch) -> Gathered:
+    """The same of texts that no probe knows; texts that say nothing are named in one line."""
+    from ..facts import Location, Problem
     from ..facts.progress import interrupted
-    from ..probes import Outcome
-    from ..probes.messages.probe import read_messages
+
+    facts: list[Fact] = []
+    problems: list[Problem] = []
+    read: list[tuple[str, str, int]] = []
+    silent: list[Path] = []
+    with watch.part("", len(texts)) as done:
+        for at, path in enumerate(texts):
+            taken = watch.attempt(_taken, path, intake, watch)
+            if taken is None:
+                problems.append(interrupted(f"not read: {_few(texts[at:])}"))
+                break
+            problems += taken.problems
+            if taken.facts:
+                facts += taken.facts
+                read.append((str(path), taken.title, len(taken.facts)))
+            elif path in named and not taken.problems:
+                message = "this is not a known artefact; nothing in it is recognised"
+                problems.append(Problem("MM406", message, Location(str(path)), _NOTHING))
+            else:
+                silent.append(path)
+            done()
+    if silent:
+        read.append((_few(silent), "text in which nothing is recognised", 0))
+    return facts, problems, read
+
+
+_NOTHING = "give the error, the log or the numbers; `diagnose --help` says what is read"
+
+
+def _taken(path: Path, intake: Intake, watch: Watch) -> Taken:
+    from ..facts import Location, Problem
+
+    try:
+        text = path.read_bytes().decode("utf-8-sig", "replace")
+    except OSError as error:
+        message = f"cannot read the file: {error.strerror}"
+        return Taken(problems=(Problem("MM403", message, Location(str(path)), "check its rights"),))
+    return intake.read(text, str(path), progress=watch)
+
+
+def read_text(
+    text: str | None,
+    intake: Intake,
+    deadline: Deadline | None = None,
+    name: str = PASTED,
+) -> Taken:
+    """What a text says, by default standard input, within the time."""
+    from ..facts.progress import interrupted
     from .context import read_stdin
     from .deadline import NEVER
     from .waiting import watched
@@ -119,13 +174,13 @@ def read_error(
             text = read_stdin(watch)
             left_out = "standard input was not read to its end"
         is_whole = not watch.stopped
-        found = watch.attempt(read_messages, text, vocabulary, progress=watch)
+        found = watch.attempt(intake.read, text, name, progress=watch)
     if not is_whole:
-        found = read_messages(text, vocabulary)
+        found = intake.read(text, name)
     if found is None or not is_whole:
-        missing = Outcome(problems=(interrupted(left_out),))
-        found = Outcome.joined(found, missing) if found is not None else missing
-    return Outcome(found.facts, tuple(_with_reason(found.problems, watch)))
+        found = found or Taken()
+        found = found._replace(problems=(*found.problems, interrupted(left_out)))
+    return found._replace(problems=tuple(_with_reason(found.problems, watch)))
 
 
 def _few(paths: Sequence[Path]) -> str:

@@ -27,11 +27,24 @@ _FACTS_SCHEMA = b'"modelmedic/facts/'
 FACTS_HEAD = 4_096
 """Bytes at the start of a facts file that contain its schema."""
 MAX_FILES = 20_000
+MAX_TEXT_BYTES = 10_000_000
 MAX_DEPTH = 12
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", ".tox", ".nox"})
 # Files of a tracker next to a run repeat the run; they count only if there is nothing else.
 _TRACKER, _TRACKED = "wandb", ".wandb"
 _RUNS = frozenset({"metrics", "trackers"})
+# Suffixes of code, settings, markup and data; a text has none of them, or says who wrote it.
+_NO_TEXT = frozenset({
+    ".c", ".cc", ".cfg", ".conf", ".cpp", ".css", ".cu", ".h", ".hpp", ".html", ".ini", ".ipynb",
+    ".js", ".json", ".jsonl", ".lock", ".ps1", ".py", ".pyi", ".rs", ".sh", ".svg", ".toml", ".ts",
+    ".xml", ".yaml", ".yml",
+})  # fmt: skip
+_OF_PROJECTS = frozenset({
+    "AUTHORS", "CHANGELOG", "CITATION", "CODE_OF_CONDUCT", "CODEOWNERS", "CONTRIBUTING", "COPYING",
+    "HISTORY", "LICENSE", "MAINTAINERS", "NOTICE", "README", "REQUIREMENTS", "SECURITY",
+})  # fmt: skip
+_MOST_STRANGE = 0.02
+"""The share of characters that are not UTF-8 from which a file is not text."""
 # Contents of the folder of an environment; env is also a common name for packages of users.
 _INSTALLED = ("pyvenv.cfg", "conda-meta")
 
@@ -112,17 +125,22 @@ class Unit(NamedTuple):
 
 
 def find_units(
-    paths: Sequence[Path], vocabulary: Vocabulary, progress: Progress = UNWATCHED
+    paths: Sequence[Path],
+    vocabulary: Vocabulary,
+    progress: Progress = UNWATCHED,
+    texts: list[Path] | None = None,
 ) -> tuple[list[Unit], list[Problem]]:
-    """The units to read below the paths, in walk order, and problems with what cannot be read."""
+    """The units to read below the paths, in walk order, and problems with what cannot be read.
+    Files of text that no probe knows are added to ``texts``; without it they are problems if they
+    were named, and left out if not."""
     with progress.part("looking at files", unit="files") as step:
-        return _find_units(paths, vocabulary, step)
+        return _find_units(paths, vocabulary, step, texts)
 
 
 def _find_units(
-    paths: Sequence[Path], vocabulary: Vocabulary, step: Step
+    paths: Sequence[Path], vocabulary: Vocabulary, step: Step, texts: list[Path] | None
 ) -> tuple[list[Unit], list[Problem]]:
-    walk = _Walk(Table(vocabulary), step)
+    walk = _Walk(Table(vocabulary), step, texts)
     found: list[Unit] = []
     together: dict[str, list[Path]] = {}
     for artefact, path in walk.artefacts(paths):
@@ -135,7 +153,7 @@ def _find_units(
     found += [Unit(row, tuple(together[row.name])) for row in rows]
     read = {each for unit in found for path in unit.paths for each in (path, *path.parents)}
     places = [Path(problem.where.path) for problem in walk.problems if problem.where]
-    places += [path for path, _ in walk.unknown]
+    places += [path for path, _ in walk.unknown] + (texts or [])
     told = {each for place in places for each in (place, *place.parents)}
     for path in paths:
         if os.path.isdir(path) and path not in read | told:
@@ -196,9 +214,10 @@ def gather_unit(unit: Unit, vocabulary: Vocabulary, progress: Progress = UNWATCH
 class _Walk:
     """Walks the paths and collects problems with them."""
 
-    def __init__(self, table: Table, step: Step) -> None:
+    def __init__(self, table: Table, step: Step, texts: list[Path] | None) -> None:
         self.table = table
         self._step = step
+        self._texts = texts
         self.problems: list[Problem] = []
         self.unknown: list[tuple[Path, str]] = []
         self._trackers: list[Path] = []
@@ -230,12 +249,26 @@ class _Walk:
                 continue
             head = self._head(path, named)
             artefact = self.table.of_file(path, head) if head is not None else None
+            if artefact is None and head is not None and self._is_text(path, head, named):
+                continue
             if artefact is None and named and head is not None:
                 artefact = self.table.of_named(path, head)
             if artefact is not None:
                 yield artefact, path
             elif named and head is not None:
                 self.unknown.append((path, "this is not a known artefact; it was not read"))
+
+    def _is_text(self, path: Path, head: bytes, named: bool) -> bool:
+        """Whether it is kept as a text."""
+        if self._texts is None or not is_text(path, head, named=named):
+            return False
+        if os.path.getsize(path) > MAX_TEXT_BYTES:
+            if not named:
+                message = f"a text of more than {MAX_TEXT_BYTES:,} bytes was not read"
+                self.problem("MM404", message, path, "name it, or give the part that matters")
+            return False
+        self._texts.append(path)
+        return True
 
     def _files(self, paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
         """Every folder and file, sorted; ``named`` ones were given, not found."""
@@ -295,6 +328,18 @@ class _Walk:
             message = f"cannot read the file: {error.strerror}"
             self.problem("MM403", message, path, "check its permissions")
         return None
+
+
+def is_text(path: Path, head: bytes, *, named: bool) -> bool:
+    """Whether a file that no probe knows may be a text of the user: neither data nor, unless it is
+    ``named``, code, settings or a document of a project."""
+    if b"\0" in head or not head.strip():
+        return False
+    decoded = head.decode("utf-8", "replace")
+    if decoded.count("\ufffd") > len(decoded) * _MOST_STRANGE + 1:
+        return False
+    other = path.suffix.lower() in _NO_TEXT or path.stem.upper() in _OF_PROJECTS
+    return named or not other
 
 
 def _is_skipped(folder: os.DirEntry[str]) -> bool:

@@ -100,7 +100,7 @@ def capture(context: Context, judge: bool, **given: Any) -> int:
     from ..inspection import gather
 
     facts, problems, read = gather(
-        [wish.folder], context.base.vocabulary, deadline=context.deadline
+        [wish.folder], context.base.vocabulary, deadline=context.deadline, intake=context.intake
     )
     return conclude(context, Case(tuple(facts), tuple(problems), tuple(read)), None)
 

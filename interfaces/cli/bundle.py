@@ -20,6 +20,7 @@ from ...facts.fact import canonical
 from ...facts.problems import INTERRUPTED
 from ...facts.redaction import Redacted
 from ..inspection import gather
+from ..intake import Intake
 from ..output import json_text
 from ..reports.formats import Document, render
 from ..reports.formats.markdown import code, escaped, section
@@ -99,7 +100,9 @@ def _gathered(
 ) -> tuple[list[Fact], list[Problem], list[tuple[str, str, int]]]:
     reports = [path for path in inputs if is_report(path)]
     others = [path for path in inputs if path not in reports]
-    facts, problems, read = gather(others, doctor.base.vocabulary) if others else ([], [], [])
+    facts, problems, read = (
+        gather(others, doctor.base.vocabulary, intake=Intake(doctor)) if others else ([], [], [])
+    )
     if any(problem.code == INTERRUPTED for problem in problems):
         raise KeyboardInterrupt  # a packet is whole, or it is not made
     for path in reports:

@@ -58,6 +58,10 @@ class _Commands(click.Group):
                     [(name, each.get_short_help_str(limit)) for name, each in found if each]
                 )
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read a text that begins with a hyphen, such as an item of a list, as text."""
+        return super().parse_args(ctx, [f" {a}" if _is_item(a) else a for a in args])
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """Complete commands and options; files if none of them matches."""
         return super().shell_complete(ctx, incomplete) or files(ctx, None, incomplete)
@@ -74,6 +78,10 @@ class _Commands(click.Group):
 
                 return "", anything, args
         return super().resolve_command(ctx, args)
+
+
+def _is_item(argument: str) -> bool:
+    return argument.startswith("-") and (argument[1:2].isspace() or "\n" in argument)
 
 
 _EVERYDAY = (
@@ -142,13 +150,12 @@ def decode(
     context: Context, text: Sequence[str], source: bool, python: Path | None, site: Path | None
 ) -> int:
     """Explain an error. TEXT is a message, or - for standard input (tracebacks, logs)."""
-    from ..inspection import read_error
+    from ..inspection import read_text
     from ..reports.answers_text import decode_lines
 
-    vocabulary = context.base.vocabulary
     given = None if not text or list(text) == ["-"] else " ".join(text)
-    outcome = read_error(given, vocabulary, context.deadline)
-    case = Case(tuple(outcome.facts), tuple(outcome.problems))
+    taken = read_text(given, context.intake, context.deadline)
+    case = Case(taken.facts or taken.unknown, taken.problems)
     where = Environment(python, site) if source else None
     return conclude(context, case, where, lines=decode_lines)
 
@@ -174,7 +181,9 @@ def inspect(
     from ..inspection import gather, plot
 
     vocabulary = context.base.vocabulary
-    facts, problems, read = gather(paths, vocabulary, deadline=context.deadline)
+    facts, problems, read = gather(
+        paths, vocabulary, deadline=context.deadline, intake=context.intake
+    )
 
     def written(case: Case) -> Sequence[Picture]:
         if save_facts is not None:

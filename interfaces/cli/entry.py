@@ -14,6 +14,7 @@ from ...facts import Fact, ModelMedicError, Problem
 from ...facts.problems import did_you_mean, excerpt
 from ..context import Context, read_stdin_bytes
 from ..inspection import STDIN
+from ..intake import ERROR, MOST_LINES, PASTED, Taken
 from ..reports.similar import HEADING
 from ..reports.similar import title as similar_title
 from . import guess
@@ -24,10 +25,8 @@ from .source_lookup import Environment, source_options
 
 if TYPE_CHECKING:
     from ...engine.diagnosis.report import SimilarIssue
-    from ..consult.text_matching import Understood
 
-MOST_LINES = 12
-"""A text of more lines is not a description."""
+_EMPTY = {PASTED: "give a path, an error or a sentence", STDIN: "standard input is empty"}
 
 
 @command(name="")
@@ -72,7 +71,9 @@ class _Entry:
         """Files, and a complaint about them."""
         from ..inspection import gather
 
-        facts, problems, read = gather(paths, self._vocabulary, deadline=self._context.deadline)
+        facts, problems, read = gather(
+            paths, self._vocabulary, deadline=self._context.deadline, intake=self._context.intake
+        )
         for path, title, _ in read[:1]:
             more = f", and {len(read) - 1} more" if len(read) > 1 else ""
             _say(f"Reading {path} as {title}{more}.")
@@ -82,22 +83,46 @@ class _Entry:
         """The facts of a complaint given with paths; they replace no facts from files."""
         if not said:
             return ()
-        found = _understood(self._context, said)
+        found = self._context.intake.read(said)
         heard = self._heard(found.facts) or f"{len(found.facts)} facts"
         near = self._near(found.near)
         meant = f"; did you mean: {'; '.join(near)}?" if near else "."
         _say(f"And as a description: {heard}." if found.facts
              else f"Not understood, and left out: {excerpt(said)}{meant}")  # fmt: skip
-        return tuple(found.facts)
+        return found.facts
 
-    def text(self, text: str) -> int:
-        """An error, or a complaint in words."""
-        if not text:
-            raise click.UsageError("nothing to diagnose: give a path, an error or a sentence")
-        found = _understood(self._context, text)
+    def text(self, text: str | None, name: str = PASTED) -> int:
+        """A text, by default that of standard input: what a probe knows, an error, or a
+        description."""
+        from ..inspection import read_text
+
+        if text is not None and not text.strip():
+            raise click.UsageError(f"nothing to diagnose: {_EMPTY[name]}")
+        found = read_text(text, self._context.intake, self._context.deadline, name)
+        if found.form:
+            _say(f"Reading {'standard input' if name == STDIN else 'the text'} as {found.title}.")
+            read = ((name, found.title, len(found.facts)),)
+            return self._conclude(Case(found.facts, found.problems, read))
+        if found.title == ERROR:
+            return self._error(Case(found.facts, found.problems))
+        if (text or "").count("\n") >= MOST_LINES:
+            return self._error(Case(found.unknown, found.problems))
+        return self._description(text or "", found)
+
+    def is_error(self, text: str) -> bool:
+        """Whether a text has the look of an error."""
+        return self._context.intake.read(text).title == ERROR
+
+    def _error(self, case: Case) -> int:
+        """An error message, a traceback, lines of a log."""
+        from ..reports.answers_text import decode_lines
+
+        _say("Taken as an error message.")
+        return self._conclude(case, decode_lines)
+
+    def _description(self, text: str, found: Taken) -> int:
+        """A complaint in words."""
         complaint = next((fact for fact in found.facts if fact.kind == "symptom"), None)
-        if found.messages or (found.facts and complaint is None) or self.is_error(text):
-            return self.error(text)
         if self._context.is_conversation() and (complaint or len(text.split()) > 1):
             return self._consultation(text)
         if complaint is None:
@@ -105,45 +130,21 @@ class _Entry:
         for issue in found.similar:
             _say(f"{HEADING}{similar_title(issue)}; {issue.link}")
         _say(f"Taken as a description: {self._heard(found.facts)}.")
-        for name in found.causes:
-            title = self._context.base.summary(name).title
-            _say(f"You name a cause: {title}; `diagnose explain {name}` says what to do.")
+        for cause in found.causes:
+            title = self._context.base.summary(cause).title
+            _say(f"You name a cause: {title}; `diagnose explain {cause}` says what to do.")
         from ..reports.complaint import complaint_lines
 
-        return self._conclude(Case(found.facts), complaint_lines)
-
-    def is_error(self, text: str) -> bool:
-        """Whether a text has the look of an error."""
-        from ...probes.messages.probe import read_messages
-
-        facts = read_messages(text, self._vocabulary).facts
-        return any(fact.kind != "error_message" or fact.get("exception") for fact in facts)
-
-    def error(self, text: str) -> int:
-        """An error message, a traceback, lines of a log."""
-        from ..inspection import read_error
-        from ..reports.answers_text import decode_lines
-
-        _say("Taken as an error message.")
-        outcome = read_error(text, self._vocabulary, self._context.deadline)
-        return self._conclude(Case(tuple(outcome.facts), tuple(outcome.problems)), decode_lines)
+        return self._conclude(Case(found.facts, found.problems), complaint_lines)
 
     def stdin(self, raw: bytes) -> int:
-        """Standard input: facts, a report, something that a probe knows, an error, or words."""
+        """Standard input: facts, a report, or a text."""
         text = raw.decode("utf-8-sig", "replace").strip()
-        if not text:
-            raise click.UsageError("nothing to diagnose: standard input is empty")
         schema = _schema(text)
         if schema.startswith("modelmedic/"):
             _say(f"Reading standard input as {_SCHEMAS.get(schema, 'facts file')}.")
             return self._conclude(Case(self._recorded(text, schema)))
-        lines = text.count("\n") + 1
-        if lines > 1 and (read := self._artefact(raw)):
-            _say(f"Reading standard input as {read.read[0][1]}.")
-            return self._conclude(read)
-        if lines <= MOST_LINES:
-            return self.text(text)
-        return self.error(text)
+        return self.text(text, STDIN)
 
     def _recorded(self, text: str, schema: str) -> tuple[Fact, ...]:
         from ...facts.fact_file import parse_facts
@@ -152,17 +153,6 @@ class _Entry:
         if schema in _SCHEMAS:
             return recorded_facts(text, STDIN, self._context.doctor)
         return tuple(parse_facts(text, STDIN, self._vocabulary))
-
-    def _artefact(self, raw: bytes) -> Case | None:
-        """The facts that a probe reads from it; None if no probe recognises it or finds
-        anything."""
-        from ...probes.pasted import gather_pasted
-
-        found = gather_pasted(raw, self._vocabulary, STDIN)
-        if found is None or not found.outcome.facts:
-            return None
-        facts, problems = found.outcome.facts, found.outcome.problems
-        return Case(facts, problems, ((STDIN, found.artefact.title, len(facts)),))
 
     def _conclude(self, case: Case, lines: Any = None) -> int:
         return conclude(self._context, case, self._source, follow_up=self._follow_up, lines=lines)
@@ -191,15 +181,6 @@ class _Entry:
 
 
 _SCHEMAS = {"modelmedic/report/1": "report of ModelMedic"}
-
-
-def _understood(context: Context, text: str) -> Understood:
-    """The facts in some words, as a consultation reads them."""
-    from ...engine.diagnosis.dialogue.dialogue import Dialogue
-    from ..consult.text_matching import TextMatcher
-
-    doctor = context.doctor
-    return TextMatcher(doctor, Dialogue(doctor).symptoms()).read(text)
 
 
 def _not_understood(text: str, near: Sequence[str], similar: Sequence[SimilarIssue]) -> Exception:

@@ -121,7 +121,7 @@ def write(context: Context, paths: Sequence[Path]) -> int:
     doctor = context.doctor
     facts = context.facts()
     if paths:
-        found, problems, _ = gather(paths, doctor.base.vocabulary)
+        found, problems, _ = gather(paths, doctor.base.vocabulary, intake=context.intake)
         if any(problem.code == INTERRUPTED for problem in problems):
             raise KeyboardInterrupt  # what is not known would count as accepted
         if problems and not found:

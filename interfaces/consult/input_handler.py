@@ -8,37 +8,39 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ...engine.diagnosis.diagnoser import Diagnoser
 from ...engine.diagnosis.dialogue.dialogue import UNKNOWN, AskedQuestion, Dialogue, Offer
-from ...facts import Fact, ModelMedicError, Problem, Provenance, Vocabulary
+from ...facts import Fact, ModelMedicError, Problem, Provenance
 from ...facts.problems import did_you_mean, excerpt
+from ..intake import ERROR, ERROR_SYMPTOM, Intake, Taken
 from ..reports.formats.text import message_lines, read_lines
 from ..reports.layout import Line, counted, problem_lines
 from ..reports.similar import similar_lines
 from .answers import choose, consent, is_unsure, value_of
 from .drivers import Driver
-from .text_matching import ERROR_SYMPTOM, TextMatcher, Understood
 from .texts import Texts
 
 
-class Taken(NamedTuple):
+class Gathered(NamedTuple):
     """Facts, and what to show about them."""
 
     facts: tuple[Fact, ...]
     lines: tuple[Line, ...]
 
 
-class Intake:
-    """Reads facts for one vocabulary. ``runnable`` probes need no path, except optionally that of
-    another environment (a virtual environment or an interpreter). For ``readable`` probes, the user
-    may be asked for a path."""
+class Sources:
+    """Reads facts for one diagnoser, texts by its ``intake``. ``runnable`` probes need no path,
+    except optionally that of another environment (a virtual environment or an interpreter). For
+    ``readable`` probes, the user may be asked for a path."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
+    def __init__(self, doctor: Diagnoser) -> None:
+        self.intake = Intake(doctor)
+        self._vocabulary = vocabulary = doctor.base.vocabulary
         probes = vocabulary.probes.values()
         self.runnable = tuple(probe.name for probe in probes if probe.alone)
         self.readable = tuple(probe.name for probe in probes if probe.prompt)
 
-    def probe(self, words: str) -> Taken:
+    def probe(self, words: str) -> Gathered:
         """Run a probe: ``environment``, ``environment .venv``, ``logs job.log``. Raises
         :class:`ModelMedicError` (MM311)."""
         from ...probes import load_probe
@@ -53,7 +55,7 @@ class Intake:
             with shown(gauge := Gauge()), gauge.part(name):
                 outcome = load_probe(name)(self._vocabulary, python=path)
             facts = tuple(outcome.facts)
-            return Taken(facts, (*problem_lines(outcome.problems), _gathered(name, facts)))
+            return Gathered(facts, (*problem_lines(outcome.problems), _gathered(name, facts)))
         known = self._vocabulary.probes
         if name not in known:
             hint = did_you_mean(name, known) or f"there are: {', '.join(sorted(known))}"
@@ -66,7 +68,7 @@ class Intake:
     def is_place(self, words: str) -> bool:
         return _exists(_path(words))
 
-    def inspect(self, words: str) -> Taken:
+    def inspect(self, words: str) -> Gathered:
         """The facts of whatever is at one or more paths, and what was read."""
         from ..inspection import gather
 
@@ -74,27 +76,27 @@ class Intake:
         paths = [whole] if _exists(whole) else [_path(word) for word in _split(words)]
         if not words:
             raise _error("MM314", "inspect needs a path", "such as `inspect ./run`")
-        facts, problems, read = gather(paths, self._vocabulary)
-        return Taken(tuple(facts), (*read_lines(read), *problem_lines(problems)))
+        facts, problems, read = gather(paths, self._vocabulary, intake=self.intake)
+        return Gathered(tuple(facts), (*read_lines(read), *problem_lines(problems)))
 
-    def load(self, words: str) -> Taken:
+    def load(self, words: str) -> Gathered:
         from ...facts.fact_file import read_facts
 
         if not words:
             raise _error("MM314", "load needs a file", "such as `load facts.json`")
         facts = read_facts(_path(words), self._vocabulary)
-        return Taken(facts, (_gathered(words, facts),))
+        return Gathered(facts, (_gathered(words, facts),))
 
 
 class InputHandler:
     """Handles the lines that are not commands. Every method takes a dialogue, shows what it
     understood, and returns the dialogue that follows."""
 
-    def __init__(self, driver: Driver, texts: Texts, matcher: TextMatcher, intake: Intake) -> None:
+    def __init__(self, driver: Driver, texts: Texts, sources: Sources) -> None:
         self._driver = driver
         self._texts = texts
-        self._matcher = matcher
-        self._intake = intake
+        self._intake = sources.intake
+        self._sources = sources
 
     def to_offer(self, offer: Offer, text: str, dialogue: Dialogue) -> Dialogue:
         """Yes, no, a path, or free text."""
@@ -103,13 +105,13 @@ class InputHandler:
             return dialogue.declined(offer)
         if text.strip().lower() == "none":
             entries = dialogue.declined(offer).entries
-            return Dialogue(dialogue.doctor, entries, self._intake.runnable)
+            return Dialogue(dialogue.doctor, entries, self._sources.runnable)
         if wanted and offer.reads:
             self._driver.show([Line("Type the path of it.", 2)])
             return dialogue
         if wanted:
             return self.gather(offer.probe, dialogue)
-        if self._intake.is_place(text):
+        if self._sources.is_place(text):
             return self.gather(f"{offer.probe} {text.strip()}", dialogue)
         return self.describe(text, dialogue)
 
@@ -124,9 +126,9 @@ class InputHandler:
             return dialogue.answered(question, chosen or UNKNOWN)
         if question.id != "symptom" and text.strip() in dialogue.symptoms():
             return self._complain(text.strip(), dialogue)
-        if question.choices and self._intake.is_place(text):
+        if question.choices and self._sources.is_place(text):
             path = text.strip()
-            return self.inform(f"inspect {path}", lambda: self._intake.inspect(path), dialogue)
+            return self.inform(f"inspect {path}", lambda: self._sources.inspect(path), dialogue)
         if "\n" in text or question.id == "symptom" or self._is_described(question, text, dialogue):
             return self.describe(text, dialogue)
         if question.choices:
@@ -138,7 +140,7 @@ class InputHandler:
         """The name of a symptom, at whatever question."""
         source = (Provenance("answer", certainty="stated"),)
         fact = dialogue.doctor.base.vocabulary.fact("symptom", source, name=symptom)
-        self._driver.show(self._texts.understood(Understood((fact,))))
+        self._driver.show(self._texts.understood(Taken(facts=(fact,))))
         return dialogue.informed("symptom", [fact])
 
     def _value(self, question: AskedQuestion, text: str, dialogue: Dialogue) -> Dialogue:
@@ -158,14 +160,14 @@ class InputHandler:
         if not question.choices and question.sets.get("kind") != "error_message":
             return False
         complained = any(fact.kind == "symptom" for fact in dialogue.facts)
-        found = self._matcher.errors(text)[0] if complained else self._matcher.read(text).facts
-        return bool(found)
+        found = self._intake.read(text)
+        return found.title == ERROR if complained else bool(found.facts)
 
     def describe(self, text: str, dialogue: Dialogue) -> Dialogue:
         """A description or a pasted error: matched against symptoms and error tables."""
         if text.strip() in dialogue.symptoms():
             return self._complain(text.strip(), dialogue)
-        found = self._matcher.read(text, dialogue.facts)
+        found = self._intake.read(text, known=dialogue.facts)
         if not found.facts:
             self._driver.show(self._texts.not_understood(found.near, dialogue.next()))
             self._driver.show(similar_lines(found.similar))
@@ -174,14 +176,19 @@ class InputHandler:
         said = message_lines(known, len(known)) if known else self._texts.understood(found)
         self._driver.show(said)
         self._driver.show(similar_lines(found.similar))
-        return dialogue.informed("symptom", found.facts)
+        facts = found.facts
+        if found.title == ERROR and not known:  # an unknown error: its triage
+            source = (Provenance("answer", certainty="stated"),)
+            fact = dialogue.doctor.base.vocabulary.fact
+            facts = (fact("symptom", source, name=ERROR_SYMPTOM), *facts)
+        return dialogue.informed("symptom", facts)
 
     def gather(self, words: str, dialogue: Dialogue) -> Dialogue:
         name = words.partition(" ")[0]
         self._driver.show([Line(f"Running {name} ...", 2, "dim")])
-        return self.inform(name, lambda: self._intake.probe(words), dialogue)
+        return self.inform(name, lambda: self._sources.probe(words), dialogue)
 
-    def inform(self, source: str, take: Callable[[], Taken], dialogue: Dialogue) -> Dialogue:
+    def inform(self, source: str, take: Callable[[], Gathered], dialogue: Dialogue) -> Dialogue:
         """Take facts from elsewhere. Ctrl-C ends that."""
         try:
             taken = take()

@@ -16,10 +16,9 @@ from .commands import Completion
 from .conclusion import Conclusion, news, status
 from .drivers import Driver, Prompt
 from .explanations import Explanations
-from .input_handler import InputHandler, Intake
+from .input_handler import InputHandler, Sources
 from .phrasing import Step
 from .session import SessionFile
-from .text_matching import TextMatcher
 from .texts import Texts
 
 
@@ -34,17 +33,16 @@ class Consultation:
         self,
         dialogue: Dialogue,
         driver: Driver,
-        intake: Intake,
+        sources: Sources,
         session: SessionFile | None = None,
     ) -> None:
         self.dialogue = dialogue
         self._driver = driver
-        self._intake = intake
+        self._sources = sources
         self._session = session
         base = dialogue.doctor.base
         self._texts = Texts(base)
-        matcher = TextMatcher(dialogue.doctor, dialogue.symptoms())
-        self._input = InputHandler(driver, self._texts, matcher, intake)
+        self._input = InputHandler(driver, self._texts, sources)
         self._conclusion = Conclusion(base, self._texts.phrasing)
         self._explanations = Explanations(self._texts)
         self._interrupted = False
@@ -176,7 +174,7 @@ class Consultation:
     def _gathered(self, name: str, rest: str) -> Dialogue:
         if name == "probe":
             return self._input.gather(rest, self.dialogue)
-        take = self._intake.inspect if name == "inspect" else self._intake.load
+        take = self._sources.inspect if name == "inspect" else self._sources.load
         return self._input.inform(f"{name} {rest}", lambda: take(rest), self.dialogue)
 
     def _shown_by(self, name: str, rest: str, step: Step) -> Iterable[Line]:

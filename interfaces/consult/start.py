@@ -12,7 +12,7 @@ from ...facts.fact_file import MAX_BYTES, read_text
 from ..context import Context
 from ..output import report_code
 from .drivers import Driver, LineDriver, ScriptDriver
-from .input_handler import Intake
+from .input_handler import Sources
 from .kept_sessions import KeptSessions, error_if_missing
 from .loop import Consultation
 from .phrasing import Phrasing
@@ -33,11 +33,10 @@ def consult(
     doctor = context.doctor
     gc.freeze()  # the knowledge stays; collect only what follows
     gc.enable()
-    vocabulary = doctor.base.vocabulary
-    intake = Intake(vocabulary)
+    sources = Sources(doctor)
     folder = state_folder() if answers is None else None
     driver = _driver(answers, accessible, folder, vi)
-    dialogue = Dialogue(doctor, (), intake.runnable, intake.readable)
+    dialogue = Dialogue(doctor, (), sources.runnable, sources.readable)
     session: SessionFile | None = KeptSessions(folder).new() if folder else None
     if resume is not None and answers is None:
         kept = KeptSessions(error_if_missing(folder))
@@ -45,7 +44,7 @@ def consult(
             session, dialogue = kept.choose(dialogue, driver, Phrasing(doctor.base), resume)
         except (EOFError, KeyboardInterrupt):
             return 0
-    finished = Consultation(dialogue, driver, intake, session).run(told)
+    finished = Consultation(dialogue, driver, sources, session).run(told)
     return report_code(finished.report, context.fail_on)
 
 

@@ -12,9 +12,9 @@ from ...engine.diagnosis.dialogue.dialogue import (
     HistoryEntry,
     Offer,
 )
+from ..intake import Taken
 from ..reports.layout import Line
 from .phrasing import Phrasing, Step, fact_text
-from .text_matching import Understood
 
 _OPENING = "What is wrong? Say it in your own words, paste the error, or choose:"
 _MAX_FACTS = 12
@@ -107,7 +107,7 @@ class Texts:
             style="dim",
         )
 
-    def understood(self, found: Understood) -> Iterator[Line]:
+    def understood(self, found: Taken) -> Iterator[Line]:
         """The symptoms in a text, those that it denies, and the causes that it names."""
         heard = [f for f in found.facts if f.kind in ("symptom", "error_message")] or found.facts
         for fact in heard[:_MAX_FACTS]:

@@ -15,8 +15,8 @@ from ...facts import Fact, ModelMedicError, Problem
 from ...facts.kinds import Attribute, Kind
 from ...facts.problems import did_you_mean
 from ...probes.outcome import Outcome
-from ...probes.pasted import gather_pasted
 from ..inspection import gather
+from ..intake import Intake
 from . import schemas
 from .confinement import confined, guard_files, within
 from .tools import Given, answered, parts, tool
@@ -36,19 +36,10 @@ def read_text(doctor: Diagnoser, given: Given) -> dict[str, Any]:
     metrics (JSON lines or CSV), data, a list of packages, a profile. 'form' says what it is where
     that is not recognised. The facts come back under untrusted_evidence; add to them what the user
     says, and call `diagnose`."""
-    text, form = given["text"], given.get("form", "")
-    vocabulary = doctor.base.vocabulary
-    found = None  # one line is an error message
-    if form or "\n" in text.strip():
-        found = gather_pasted(text.encode(), vocabulary, PASTED, form)
-    if found is not None and (form or found.outcome.facts):
-        name, title, outcome = found.artefact.name, found.artefact.title, found.outcome
-    else:
-        from ...probes.messages.probe import read_messages
-
-        name, title, outcome = "messages", "error message", read_messages(text, vocabulary)
-    read = [{"form": name, "title": title, "facts": len(outcome.facts)}]
-    return _gathered(doctor, outcome, read)
+    found = Intake(doctor).read(given["text"], PASTED, form=given.get("form", ""))
+    name, title = found.form or "messages", found.title or "text"
+    read = [{"form": name, "title": title, "facts": len(found.facts)}]
+    return _gathered(doctor, Outcome(found.facts, found.problems), read)
 
 
 @tool("inspect_path", "Inspect a file or folder", schemas.GATHERED, gathers=True, needs="roots",
@@ -59,7 +50,7 @@ def inspect_path(doctor: Diagnoser, given: Given, roots: Sequence[Path]) -> dict
     relative paths begin there. Nothing is executed."""
     path = within(given["path"], roots)
     with confined(roots):
-        facts, problems, read = gather([path], doctor.base.vocabulary)
+        facts, problems, read = gather([path], doctor.base.vocabulary, intake=Intake(doctor))
     titles = [{"form": "", "title": title, "facts": count} for _, title, count in read]
     return _gathered(doctor, Outcome(tuple(facts), tuple(problems)), titles)
 

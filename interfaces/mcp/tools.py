@@ -17,6 +17,7 @@ from ...facts import Fact, ModelMedicError, Problem, Provenance
 from ...facts.problems import did_you_mean
 from ...facts.redaction.masking import cut
 from ..cli.source_lookup import Environment, with_source
+from ..intake import Intake
 from ..reports.answers_text import entry_plain
 from ..reports.safe_text import one_line
 from ..reports.source_text import source_texts
@@ -103,12 +104,11 @@ def diagnose(doctor: Diagnoser, given: Given) -> dict[str, Any]:
 @tool("decode", "Decode an error", schemas.REPORT, needs="source", text=schemas.TEXT)
 def decode(doctor: Diagnoser, given: Given, source: Environment | None = None) -> dict[str, Any]:
     """Explain an error message, traceback or piece of a log, with its causes and fixes."""
-    from ...probes.messages.probe import read_messages
-
-    outcome = read_messages(given["text"], doctor.base.vocabulary)
-    report = doctor.diagnose(outcome.facts, outcome.problems)
+    taken = Intake(doctor).read(given["text"])
+    facts = taken.facts or taken.unknown
+    report = doctor.diagnose(facts, taken.problems)
     if source is not None:
-        report = with_source(doctor, outcome.facts, outcome.problems, report, source)
+        report = with_source(doctor, facts, taken.problems, report, source)
     return of_report(report, doctor)
 
 

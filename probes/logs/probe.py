@@ -18,6 +18,7 @@ from ...facts.progress import UNWATCHED, Progress, interrupted
 from ...reading.text.plain_text import plain_text
 from ..messages.message import Message
 from ..messages.probe import MAX_CHARACTERS, MAX_SURROUNDINGS, Place, add_messages, add_text
+from ..messages.scan import MAX_SHORT_LINES
 from ..outcome import Collector, Outcome
 from ..shared.redaction import SessionNames, without_keys
 from .files import HEAD, MAX_BYTES, LogFamilies, LogStream, Piece, in_time_order, size_of
@@ -141,7 +142,8 @@ class _Short:
             return counted
         text = b"".join(self._parts).decode("utf-8", "replace")
         plain = plain_text(SessionNames().hide(without_keys(text)), MAX_CHARACTERS)
-        return add_text(collector, plain.lines, place, where, alone=False)
+        few = len(plain.lines) <= MAX_SHORT_LINES
+        return add_text(collector, plain.lines, place, where, alone=few)
 
 
 def _files(path: Path | Sequence[Path], rotated: bool) -> tuple[Path, ...]:

@@ -7,7 +7,7 @@ import pytest
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.diagnosis.dialogue.dialogue import MAX_UNKNOWN, Dialogue, Offer
 from modelmedic.interfaces.consult.drivers import ScriptDriver
-from modelmedic.interfaces.consult.input_handler import Intake
+from modelmedic.interfaces.consult.input_handler import Sources
 from modelmedic.interfaces.consult.loop import Consultation
 
 NOT_ENOUGH = "Not enough is known; "
@@ -33,8 +33,8 @@ def concluded(dialogue: Dialogue) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("offers", [False, True], ids=["questions", "questions and probes"])
 def test_to_every_symptom(doctor: Diagnoser, offers: bool) -> None:
-    intake = Intake(doctor.base.vocabulary)
-    probes = (intake.runnable, intake.readable) if offers else ((), ())
+    sources = Sources(doctor)
+    probes = (sources.runnable, sources.readable) if offers else ((), ())
     assert len(symptoms(doctor)) >= 19
     for symptom in symptoms(doctor):
         start = Dialogue(doctor, (), *probes)
@@ -53,7 +53,7 @@ def test_the_end_says_what_would_decide_it(doctor: Diagnoser) -> None:
         shown = io.StringIO()
         start = Dialogue(doctor)
         driver = ScriptDriver([symptom, *["idk"] * MAX_UNKNOWN], shown)
-        end = Consultation(start, driver, Intake(doctor.base.vocabulary)).run()
+        end = Consultation(start, driver, Sources(doctor)).run()
         text = " ".join(shown.getvalue().split())
         assert NOT_ENOUGH in text, symptom
         said = text.partition(NOT_ENOUGH)[2]
@@ -94,6 +94,6 @@ def test_more_is_possible_only_with_a_reason(doctor: Diagnoser) -> None:
     """The triage of the loss leads on to that of the quality, with its many causes."""
     shown = io.StringIO()
     driver = ScriptDriver(["loss-flat", *["?"] * 5], shown)
-    Consultation(Dialogue(doctor), driver, Intake(doctor.base.vocabulary)).run()
+    Consultation(Dialogue(doctor), driver, Sources(doctor)).run()
     text = " ".join(shown.getvalue().split())
     assert "without that answer the search goes on elsewhere and opened" in text

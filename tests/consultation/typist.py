@@ -22,7 +22,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from modelmedic.engine import Diagnoser
 from modelmedic.engine.diagnosis.dialogue.dialogue import Dialogue
 from modelmedic.interfaces.consult import keyboard
-from modelmedic.interfaces.consult.input_handler import Intake
+from modelmedic.interfaces.consult.input_handler import Sources
 from modelmedic.interfaces.consult.kept_sessions import KeptSessions
 from modelmedic.interfaces.consult.loop import Consultation
 from modelmedic.interfaces.consult.session import SessionFile
@@ -120,9 +120,9 @@ def play(doctor: Diagnoser, folder: Path, pieces: Iterable[str], *, resume: bool
 
     output = Vt100_Output(screen, lambda: SIZES[size[0]], term="xterm-256color")
     typist = Typist(pieces if isinstance(pieces, deque) else deque(pieces), resized)
-    intake = Intake(doctor.base.vocabulary)
-    intake.runnable = ("environment",)
-    dialogue = Dialogue(doctor, (), intake.runnable, intake.readable)
+    sources = Sources(doctor)
+    sources.runnable = ("environment",)
+    dialogue = Dialogue(doctor, (), sources.runnable, sources.readable)
     kept = KeptSessions(folder)
     session = kept.files()[0] if resume else kept.new()
     if resume:
@@ -131,7 +131,7 @@ def play(doctor: Diagnoser, folder: Path, pieces: Iterable[str], *, resume: bool
         with create_app_session(output=output):
             driver = TerminalDriver(folder / "history", keyboard=typist)
             driver._session.app.ttimeoutlen = driver._session.app.timeoutlen = 0.005
-            finished = Consultation(dialogue, driver, intake, session).run()
+            finished = Consultation(dialogue, driver, sources, session).run()
     finally:
         typist.close()
     return Played(finished, screen.getvalue(), session)

@@ -1,0 +1,168 @@
+"""The one way in for text: whatever brings it, the same text gives the same facts.
+
+A text is what is recognised in it: a form that a probe reads (a log, metrics, a script), messages
+of software, or a description in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..engine.diagnosis.report import Message, SimilarIssue
+from ..facts import Fact, Problem, Provenance
+from ..facts.progress import UNWATCHED, Progress
+from ..facts.records import cached_property
+
+if TYPE_CHECKING:
+    from ..engine.diagnosis.diagnoser import Diagnoser
+    from ..engine.diagnosis.words.understanding import Understander
+    from ..engine.diagnosis.words.understood import Understanding
+
+PASTED = "pasted"
+ERROR = "error message"
+DESCRIPTION = "description"
+ERROR_SYMPTOM = "opaque-error"
+MOST_LINES = 12
+"""A text of more lines is not a description."""
+
+
+class Taken(NamedTuple):
+    """What a text is (``title``, empty for nothing known; ``form`` where a probe knows it), and
+    its facts. ``messages`` are those that error rows know; ``unknown`` holds the facts of a text
+    that is none of these, for callers who know that it is an error. Of a description, ``causes``
+    are the diagnoses that it names, and ``onward`` gives, for a symptom without its own triage, the
+    one whose triage continues (it is not a fact). If nothing fits well, ``near`` lists similar
+    symptoms, best first. ``similar`` are known issues that a text without known message
+    resembles."""
+
+    title: str = ""
+    form: str = ""
+    facts: tuple[Fact, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    messages: tuple[Message, ...] = ()
+    unknown: tuple[Fact, ...] = ()
+    near: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
+    similar: tuple[SimilarIssue, ...] = ()
+    onward: Mapping[str, str] = {}
+
+
+class Intake:
+    """Reads texts for one diagnoser. The lexicon is loaded with the first description."""
+
+    def __init__(self, doctor: Diagnoser) -> None:
+        from ..engine.diagnosis.dialogue.dialogue import Dialogue
+
+        self._doctor = doctor
+        self._vocabulary = doctor.base.vocabulary
+        self._trees = frozenset(Dialogue(doctor).symptoms())
+        named = self._vocabulary.kinds["symptom"].attributes["name"].values or ()
+        self._symptoms = self._trees | frozenset(named)
+
+    def read(
+        self,
+        text: str,
+        name: str = PASTED,
+        *,
+        form: str = "",
+        known: Sequence[Fact] = (),
+        progress: Progress = UNWATCHED,
+    ) -> Taken:
+        """What a text says, in the ``form`` in which it is declared to be, else in the one that is
+        recognised. ``name`` is used for its places; the facts ``known`` tell which versions are
+        installed. Raises :class:`ModelMedicError` (MM347) for an unknown form."""
+        from ..probes.messages.probe import read_messages
+
+        if form or "\n" in text.strip():
+            found = self._recognised(text, name, form)
+            if found is not None:
+                return found
+        outcome = read_messages(text, self._vocabulary, name=name, progress=progress)
+        facts, problems = outcome.facts, outcome.problems
+        messages = self._messages(facts)
+        if messages:
+            return Taken(ERROR, "", facts, problems, messages)
+        if any(fact.kind != "error_message" or fact.get("exception") for fact in facts):
+            said = Taken(ERROR, "", facts, problems)  # its words are not the user's
+        elif text.strip().count("\n") >= MOST_LINES:
+            return Taken(problems=problems, unknown=facts)
+        else:
+            said = self._described(text)._replace(problems=problems, unknown=facts)
+        return self._compared(text, said, known)
+
+    def again(self, facts: Sequence[Fact]) -> list[Fact]:
+        """The facts with those messages read anew that somebody wrote down as a text alone."""
+        return [each for fact in facts for each in self._read_again(fact)]
+
+    def _read_again(self, fact: Fact) -> Iterator[Fact]:
+        given = {name for name, _ in fact.values}
+        if fact.kind != "error_message" or not given <= {"text", "exception", "module"}:
+            yield fact
+            return
+        named = ".".join(str(fact.get(each)) for each in ("module", "exception") if fact.get(each))
+        text = f"{named}: {fact.get('text')}" if named else str(fact.get("text"))
+        where = fact.provenance[0].location if fact.provenance else None
+        found = self.read(text, str(where or PASTED))
+        yield from found.facts or (fact,)
+
+    def _recognised(self, text: str, name: str, form: str) -> Taken | None:
+        from ..probes.pasted import gather_pasted
+
+        raw = text.encode("utf-8", "surrogateescape")
+        found = gather_pasted(raw, self._vocabulary, name, form)
+        if found is None or not (form or found.outcome.facts):
+            return None
+        artefact, facts = found.artefact, found.outcome.facts
+        problems, messages = found.outcome.problems, self._messages(facts)
+        return Taken(artefact.title, artefact.name, facts, problems, messages)
+
+    def _messages(self, facts: Sequence[Fact]) -> tuple[Message, ...]:
+        if not any(fact.kind == "error_message" for fact in facts):
+            return ()
+        return tuple(self._doctor.diagnose(facts).messages)
+
+    def _described(self, text: str) -> Taken:
+        """The symptoms that a text states or denies."""
+        said = self._lexicon.understand(text)
+        stated = self._facts(said.symptoms)
+        if not stated:
+            return Taken(near=tuple(n for n in said.near if n in self._symptoms))
+        facts = (*stated, *self._facts(said.denied, present=False))
+        onward = self._onward(said)
+        return Taken(DESCRIPTION, facts=facts, causes=said.diagnoses, onward=onward)
+
+    def _compared(self, text: str, said: Taken, known: Sequence[Fact]) -> Taken:
+        """With the known issues that the text resembles. It may be about one of them, which the
+        lexicon does not know: then its only symptom is doubted."""
+        from ..engine.diagnosis.known_issues import like_complaint
+
+        similar = like_complaint(text, self._doctor.base, known)
+        symptoms = [str(fact.get("name")) for fact in said.facts if fact.kind == "symptom"]
+        sure = said.causes or not similar or self._lexicon.is_sure(text)
+        if not sure and len(symptoms) == len(said.facts) == 1:
+            said = said._replace(title="", facts=(), near=tuple(symptoms), onward={})
+        return said._replace(similar=similar)
+
+    @cached_property
+    def _lexicon(self) -> Understander:
+        from ..engine.diagnosis.words.understanding import Understander
+
+        return Understander(self._doctor.base.catalogue["words"])
+
+    def _onward(self, said: Understanding) -> dict[str, str]:
+        """For each symptom without a triage of its own, the one whose triage goes on from it."""
+        leads: Mapping[str, str] = self._doctor.base.catalogue["words"].get("leads_to", {})
+        if any(name in self._trees for name in said.symptoms):
+            return {}
+        found = {name: leads[name] for name in said.symptoms if name in leads}
+        return {n: t for n, t in found.items() if t in self._trees and t not in said.denied}
+
+    def _facts(self, names: Sequence[str], *, present: bool = True) -> tuple[Fact, ...]:
+        source = (Provenance("answer", certainty="stated"),)
+        denial: dict[str, Any] = {} if present else {"present": False}
+        return tuple(
+            self._vocabulary.fact("symptom", source, name=name, **denial)
+            for name in names
+            if name in self._symptoms
+        )
