@@ -4,7 +4,7 @@ ends the reading, with what is known by then."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,20 +105,25 @@ def _gathered(
             read.append((_few(unit.paths), unit.artefact.title, len(outcome.facts)))
             done()
     if intake is not None and texts:
-        further = _texts(texts, paths, intake, watch)
-        facts, problems, read = facts + further[0], problems + further[1], read + further[2]
+        places = {place for unit in units for path in unit.paths for place in (path, *path.parents)}
+        further = _texts(texts, intake, watch)
+        for path, _, _ in further[2]:
+            places |= {Path(path), *Path(path).parents}
+        silent = [path for path in texts if path not in places]
+        facts, read = facts + further[0], read + further[2]
+        problems = [*problems, *further[1], *_nothing(paths, silent, places, vocabulary)]
+        if silent:
+            read.append((_few(silent), "text in which nothing is recognised", 0))
     return facts, problems, read
 
 
-def _texts(texts: Sequence[Path], named: Sequence[Path], intake: Intake, watch: Watch) -> Gathered:
-    """The same of texts that no probe knows; texts that say nothing are named in one line."""
-    from ..facts import Location, Problem
+def _texts(texts: Sequence[Path], intake: Intake, watch: Watch) -> Gathered:
+    """The same of texts that no probe knows; those in which nothing is recognised are left out."""
     from ..facts.progress import interrupted
 
     facts: list[Fact] = []
     problems: list[Problem] = []
     read: list[tuple[str, str, int]] = []
-    silent: list[Path] = []
     with watch.part("", len(texts)) as done:
         for at, path in enumerate(texts):
             taken = watch.attempt(_taken, path, intake, watch)
@@ -129,18 +134,24 @@ def _texts(texts: Sequence[Path], named: Sequence[Path], intake: Intake, watch: 
             if taken.facts:
                 facts += taken.facts
                 read.append((str(path), taken.title, len(taken.facts)))
-            elif path in named and not taken.problems:
-                message = "this is not a known artefact; nothing in it is recognised"
-                problems.append(Problem("MM406", message, Location(str(path)), _NOTHING))
-            else:
-                silent.append(path)
             done()
-    if silent:
-        read.append((_few(silent), "text in which nothing is recognised", 0))
     return facts, problems, read
 
 
-_NOTHING = "give the error, the log or the numbers; `diagnose --help` says what is read"
+def _nothing(
+    paths: Sequence[Path], silent: Sequence[Path], places: Collection[Path], vocabulary: Vocabulary
+) -> Iterator[Problem]:
+    """A problem for each path that was given and holds nothing but ``silent`` texts; ``places`` are
+    those where something was read. What can be read is listed once, if nothing was."""
+    from ..facts import Location, Problem
+    from ..probes.recognition import Table
+
+    hint = "" if places else Table(vocabulary).titles()
+    for path in paths:
+        if path not in places and any(path in (each, *each.parents) for each in silent):
+            message = f"nothing is recognised in this {'file' if path in silent else 'folder'}"
+            yield Problem("MM406", message, Location(str(path)), hint)
+            hint = ""
 
 
 def _taken(path: Path, intake: Intake, watch: Watch) -> Taken:
