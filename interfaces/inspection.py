@@ -142,7 +142,7 @@ def _nothing(
     paths: Sequence[Path], silent: Sequence[Path], places: Collection[Path], vocabulary: Vocabulary
 ) -> Iterator[Problem]:
     """A problem for each path that was given and holds nothing but ``silent`` texts; ``places`` are
-    those where something was read. What can be read is listed once, if nothing was."""
+    those where something was read. If there are none, the known artefacts are listed once."""
     from ..facts import Location, Problem
     from ..probes.recognition import Table
 
@@ -171,7 +171,7 @@ def read_text(
     deadline: Deadline | None = None,
     name: str = PASTED,
 ) -> Taken:
-    """What a text says, by default standard input, within the time."""
+    """Read a text, by default standard input, within the time."""
     from ..facts.progress import interrupted
     from .context import read_stdin
     from .deadline import NEVER

@@ -1,7 +1,7 @@
 """The one way in for text: whatever brings it, the same text gives the same facts.
 
-A text is what is recognised in it: a form that a probe reads (a log, metrics, a script), messages
-of software, or a description in words.
+Its content decides how a text is taken: as a form that a probe reads (a log, metrics, a script), as
+messages of software, or as a description in words.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_LINES = 12
 
 
 class Taken(NamedTuple):
-    """What a text is (``title``, empty for nothing known; ``form`` where a probe knows it), and
+    """The kind of a text (``title``, empty for nothing known; ``form`` where a probe knows it), and
     its facts. ``messages`` are those that error rows know; ``unknown`` holds the facts of a text
     that is none of these, for callers who know that it is an error. Of a description, ``causes``
     are the diagnoses that it names, and ``onward`` gives, for a symptom without its own triage, the
@@ -69,8 +69,7 @@ class Intake:
         known: Sequence[Fact] = (),
         progress: Progress = UNWATCHED,
     ) -> Taken:
-        """What a text says, in the ``form`` in which it is declared to be, else in the one that is
-        recognised. ``name`` is used for its places; the facts ``known`` tell which versions are
+        """Read a text, in the ``form`` that is declared, else in the one that is recognised. ``name`` is used for its places; the facts ``known`` tell which versions are
         installed. Raises :class:`ModelMedicError` (MM347) for an unknown form."""
         from ..probes.messages.probe import read_messages
 
@@ -92,7 +91,7 @@ class Intake:
         return self._compared(text, said, known)
 
     def again(self, facts: Sequence[Fact]) -> list[Fact]:
-        """The facts with those messages read anew that somebody wrote down as a text alone."""
+        """The facts, with the text read again of each message that has nothing but its text."""
         return [each for fact in facts for each in self._read_again(fact)]
 
     def _read_again(self, fact: Fact) -> Iterator[Fact]:

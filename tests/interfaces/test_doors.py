@@ -78,8 +78,8 @@ def answers(
 
 
 def told(text: str, doctor: Diagnoser) -> Diagnoses:
-    """The diagnoses after a text is told in a consultation, but for the symptom from which it goes
-    on asking about an unknown error."""
+    """The diagnoses after a consultation is given a text, without the symptom from which it asks on
+    about an unknown error."""
     handler = InputHandler(ScriptDriver([]), Texts(doctor.base), Sources(doctor))
     facts = handler.describe(text, Dialogue(doctor)).facts
     stated = [fact for fact in facts if fact.get("name") != ERROR_SYMPTOM]
