@@ -69,8 +69,9 @@ class Intake:
         known: Sequence[Fact] = (),
         progress: Progress = UNWATCHED,
     ) -> Taken:
-        """Read a text, in the ``form`` that is declared, else in the one that is recognised. ``name`` is used for its places; the facts ``known`` tell which versions are
-        installed. Raises :class:`ModelMedicError` (MM347) for an unknown form."""
+        """Read a text, in the ``form`` that is declared, else in the one that is recognised.
+        ``name`` is used for its places; the facts ``known`` tell which versions are installed.
+        Raises :class:`ModelMedicError` (MM347) for an unknown form."""
         from ..probes.messages.probe import read_messages
 
         if form or "\n" in text.strip():
