@@ -32,6 +32,24 @@ class Outcome:
         return Outcome(tuple(facts), tuple(problem for part in parts for problem in part.problems))
 
 
+def relocated(outcome: Outcome, path: str, name: str) -> Outcome:
+    """An outcome of a copy at ``path``, as if ``name`` had been read."""
+    facts = tuple(_relocated(fact, path, name) for fact in outcome.facts)
+    problems = (
+        problem._replace(where=at and at._replace(path=at.path.replace(path, name)))
+        for problem in outcome.problems
+        for at in [problem.where]
+    )
+    return Outcome(facts, tuple(problems))
+
+
+def _relocated(fact: Fact, path: str, name: str) -> Fact:
+    sources = (p._replace(location=p.location.replace(path, name)) for p in fact.provenance)
+    values = ((key, value.replace(path, name) if isinstance(value, str) else value)
+              for key, value in fact.values)  # fmt: skip
+    return Fact(fact.kind, tuple(values), tuple(sources))
+
+
 class Collector:
     """Collects checked facts for one outcome.
 

@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..facts import Fact, ModelMedicError, Problem
+from ..facts import ModelMedicError, Problem
 from ..facts.problems import did_you_mean, excerpt
-from .outcome import Outcome
+from .outcome import Outcome, relocated
 from .recognition import HEAD, Artefact, Table, Unit, gather_unit
 
 if TYPE_CHECKING:
@@ -54,18 +54,4 @@ def gather_pasted(raw: bytes, vocabulary: Vocabulary, name: str, form: str = "")
 
 def _read(artefact: Artefact, path: Path, vocabulary: Vocabulary, name: str) -> Pasted:
     outcome = gather_unit(Unit(artefact, (path,)), vocabulary)
-    facts = tuple(_placed(fact, str(path), name) for fact in outcome.facts)
-    problems = tuple(_located(problem, str(path), name) for problem in outcome.problems)
-    return Pasted(artefact, Outcome(facts, problems))
-
-
-def _placed(fact: Fact, path: str, name: str) -> Fact:
-    sources = (p._replace(location=p.location.replace(path, name)) for p in fact.provenance)
-    values = ((key, value.replace(path, name) if isinstance(value, str) else value)
-              for key, value in fact.values)  # fmt: skip
-    return Fact(fact.kind, tuple(values), tuple(sources))
-
-
-def _located(problem: Problem, path: str, name: str) -> Problem:
-    where = problem.where
-    return problem._replace(where=where and where._replace(path=where.path.replace(path, name)))
+    return Pasted(artefact, relocated(outcome, str(path), name))

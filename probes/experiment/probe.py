@@ -19,6 +19,7 @@ from .component_tests import add_coverage, add_tests
 from .limits import read_limits
 from .mapping import read_mapping
 from .reading import Folder, entries
+from .stage_file import SIGNS, gather_stage_file
 from .structure import add_differences
 from .tests_folder import read_tests
 from .trees import add_layers, read_tree
@@ -29,7 +30,8 @@ _OPEN_ENTRY = re.compile(r"\b(pending|deferred|tbd|todo)\b", re.IGNORECASE)
 def gather_experiment(
     path: Path | str, vocabulary: Vocabulary, *, use_times: bool | None = None
 ) -> Outcome:
-    """The facts of the experiment folder at ``path``, in both revisions of its files.
+    """The facts of the experiment folder at ``path``, in both revisions of its files; of a file of
+    stage results, those that it has itself.
 
     ``use_times`` states that the times of the files are those of the runs; by default they count
     only if the results were not all written within a minute (a copy or a checkout). A file that is
@@ -38,6 +40,8 @@ def gather_experiment(
     """
     collector = Collector(vocabulary, "probe:experiment")
     root = Path(path)
+    if root.name in SIGNS and root.is_file():
+        return gather_stage_file(root, vocabulary)
     try:
         is_folder = root.is_dir()
     except (OSError, ValueError):
