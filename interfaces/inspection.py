@@ -59,7 +59,8 @@ def _standard_input(vocabulary: Vocabulary, intake: Intake | None) -> Gathered:
 
     if intake is not None:
         taken = intake.read(read_stdin(), STDIN)
-        facts, problems, title = taken.facts, taken.problems, taken.title or "text"
+        facts = taken.facts or taken.unknown
+        problems, title = taken.problems, taken.title or "text"
     else:
         known = gather_pasted(read_stdin_bytes(), vocabulary, STDIN)
         outcome = known.outcome if known else Outcome()

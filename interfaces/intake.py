@@ -47,6 +47,11 @@ class Taken(NamedTuple):
     similar: tuple[SimilarIssue, ...] = ()
     onward: Mapping[str, str] = {}
 
+    @property
+    def is_error(self) -> bool:
+        """Whether it holds messages of software."""
+        return self.title == ERROR or any(fact.kind == "error_message" for fact in self.facts)
+
 
 class Intake:
     """Reads texts for one diagnoser. The lexicon is loaded with the first description."""

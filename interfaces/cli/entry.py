@@ -111,7 +111,7 @@ class _Entry:
 
     def is_error(self, text: str) -> bool:
         """Whether a text has the look of an error."""
-        return self._context.intake.read(text).title == ERROR
+        return self._context.intake.read(text).is_error
 
     def _error(self, case: Case) -> int:
         """An error message, a traceback, lines of a log."""

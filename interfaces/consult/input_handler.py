@@ -12,7 +12,7 @@ from ...engine.diagnosis.diagnoser import Diagnoser
 from ...engine.diagnosis.dialogue.dialogue import UNKNOWN, AskedQuestion, Dialogue, Offer
 from ...facts import Fact, ModelMedicError, Problem, Provenance
 from ...facts.problems import did_you_mean, excerpt
-from ..intake import ERROR, ERROR_SYMPTOM, Intake, Taken
+from ..intake import ERROR_SYMPTOM, Intake, Taken
 from ..reports.formats.text import message_lines, read_lines
 from ..reports.layout import Line, counted, problem_lines
 from ..reports.similar import similar_lines
@@ -161,7 +161,7 @@ class InputHandler:
             return False
         complained = any(fact.kind == "symptom" for fact in dialogue.facts)
         found = self._intake.read(text)
-        return found.title == ERROR if complained else bool(found.facts)
+        return found.is_error if complained else bool(found.facts)
 
     def describe(self, text: str, dialogue: Dialogue) -> Dialogue:
         """A description or a pasted error: matched against symptoms and error tables."""
@@ -177,7 +177,7 @@ class InputHandler:
         self._driver.show(said)
         self._driver.show(similar_lines(found.similar))
         facts = found.facts
-        if found.title == ERROR and not known:  # an unknown error: its triage
+        if found.is_error and not known:  # an unknown error: its triage
             source = (Provenance("answer", certainty="stated"),)
             fact = dialogue.doctor.base.vocabulary.fact
             facts = (fact("symptom", source, name=ERROR_SYMPTOM), *facts)

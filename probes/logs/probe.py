@@ -34,6 +34,8 @@ SILENCE_S = 60.0
 _ALWAYS_LOGGED = ("billing-paused", "capacity-wait", "heartbeat-failed", "queue-paused")
 _SDK = (b"tinker.lib.", b"tinker_cookbook.", b"tinker._base_client")
 _SOURCE = "probe:logs"
+MAX_SHORT = MAX_SURROUNDINGS
+"""Bytes of a log that is read like any text."""
 
 
 def gather_logs(
@@ -126,7 +128,7 @@ class _Short:
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
-        self._left = MAX_SURROUNDINGS
+        self._left = MAX_SHORT
 
     def feed(self, piece: Piece) -> None:
         """Keep the next piece of the stream, if all fits."""
@@ -137,13 +139,14 @@ class _Short:
         self, collector: Collector, counted: list[Message], place: Place, where: Location
     ) -> list[Message]:
         """Add its facts, and return its messages; those that were ``counted`` in a long log."""
-        if self._left < 0:
+        text = b"".join(self._parts).decode("utf-8", "replace")
+        if self._left < 0 or not text.strip():
             add_messages(collector, counted, place, where)
             return counted
-        text = b"".join(self._parts).decode("utf-8", "replace")
         plain = plain_text(SessionNames().hide(without_keys(text)), MAX_CHARACTERS)
         few = len(plain.lines) <= MAX_SHORT_LINES
-        return add_text(collector, plain.lines, place, where, alone=few)
+        alone = few and reads_like_log(text.encode()[:HEAD], short=True)
+        return add_text(collector, plain.lines, place, where, alone=alone)
 
 
 def _files(path: Path | Sequence[Path], rotated: bool) -> tuple[Path, ...]:

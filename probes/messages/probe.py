@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 
 from ...facts.kinds import MAX_TEXT, Vocabulary
 from ...facts.problems import Location
@@ -20,6 +21,7 @@ from .compiler_failure import compiler_failure
 from .events import find_events, table
 from .failing_line import FailingLine, failing_line, raised_there
 from .happenings import Happenings
+from .http_statuses import Response
 from .message import Message, unwrapped
 from .owners import Origins, origins_of, owner_values, site_of
 from .scan import scan_until, tidied
@@ -83,6 +85,8 @@ def add_text(
     standing = _standing(lines) if _may_be_neuron(surroundings) else None
     raised = raised_there(standing) if standing else None
     said = [*messages, raised] if raised else messages
+    if not alone:  # of a log, only what failed
+        said = [replace(m, responses=_failed(m)) for m in said]
     add_messages(collector, said, place, source, about=about, standing=standing)
     for owner, sign in about.items():
         number = 1 + surroundings.count("\n", 0, surroundings.index(sign))
@@ -97,6 +101,11 @@ def add_text(
     if standing:
         _add_place(collector, standing, place)
     return messages
+
+
+def _failed(message: Message) -> tuple[Response, ...]:
+    """The HTTP answers in a message that report a failure."""
+    return tuple([answer for answer in message.responses if answer.status >= 400])
 
 
 def _standing(lines: Sequence[Line]) -> FailingLine | None:

@@ -61,9 +61,11 @@ def test_a_report(terminal: Start, tmp_path: Path, texts: list[str]) -> None:
     """Long lines, so that the screen wraps none."""
     wide = [t for t in texts if t.isascii() or ("\u0301" not in t and "\u0351" not in t)]
     for at in range(0, len(wide), 4):
-        facts = [{"kind": "error_message", "text": f"Error code: 402 - q{t}p",
-                  "exception": "X", "provenance": {"source": "file", "location": f"run/{t}.log"}}
-                 for t in wide[at : at + 4]]  # fmt: skip
+        facts = [
+            {"kind": "error_message", "text": f"Error code: 402 - q{t}p", "exception": "X",
+             "source": "pasted", "provenance": {"source": "file", "location": f"run/{t}.log"}}
+            for t in wide[at : at + 4]
+        ]  # fmt: skip
         path = tmp_path / f"{at}.json"
         path.write_text(json.dumps({"schema": "modelmedic/facts/1", "facts": facts}))
         term = terminal("--facts", str(path), "--all", columns=180, rows=400)

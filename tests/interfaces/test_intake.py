@@ -3,7 +3,7 @@
 import pytest
 
 from modelmedic.engine import Diagnoser
-from modelmedic.interfaces.intake import ERROR, Intake
+from modelmedic.interfaces.intake import Intake
 
 
 @pytest.fixture(scope="module")
@@ -59,5 +59,5 @@ def test_a_known_error_is_explained(intake: Intake) -> None:
 def test_an_unknown_error_is_an_error_all_the_same(intake: Intake) -> None:
     found = intake.read("Traceback (most recent call last):\nzebra.StripeError: 17 stripes")
     assert not found.messages
-    assert found.title == ERROR
+    assert found.is_error
     assert [fact.kind for fact in found.facts] == ["error_message"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from modelmedic.facts import Location
+from modelmedic.probes.logs import probe as log_probe
 from modelmedic.probes.logs import tally as log_tally
 from modelmedic.probes.logs.probe import gather_logs
 from modelmedic.probes.messages.probe import MAX_MESSAGES, read_messages
@@ -185,6 +186,7 @@ def test_only_a_log_of_the_sdk_shows_what_it_lacks(read):
 def test_the_error_that_ended_a_long_chatty_log_is_found(read, monkeypatch):
     monkeypatch.setattr(log_tally, "BUDGETS", (20, 20, 20))
     monkeypatch.setattr(log_tally, "TAIL", 600)
+    monkeypatch.setattr(log_probe, "MAX_SHORT", 1000)
     letters = "ghijklmnopqrstuvwxyz"
     words = [a + b + c for a in letters for b in letters for c in letters[:3]]
     text = "".join(f"INFO:a.b:sample\nthe {w} was an error\nWARNING:a.b:{w}\n" for w in words)
