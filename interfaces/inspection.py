@@ -13,6 +13,7 @@ from .intake import PASTED, Taken
 
 if TYPE_CHECKING:
     from ..facts import Fact, Problem, Vocabulary
+    from ..probes.recognition import Unit
     from .deadline import Deadline
     from .intake import Intake
     from .reports.formats import Picture
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     Gathered = tuple[list[Fact], list[Problem], list[tuple[str, str, int]]]
 
 STDIN = "<stdin>"
+_LONGEST_LINE = 65_536
 
 
 def gather(
@@ -94,6 +96,10 @@ def _gathered(
     if found is None:
         return facts, [interrupted(f"not read: {_few(paths)}")], read
     units, problems = found
+    if texts is not None:  # a single line may be anything
+        lines = [unit for unit in units if _is_line(unit)]
+        texts += [unit.paths[0] for unit in lines]
+        units = [unit for unit in units if unit not in lines]
     with watch.part("", len(units)) as done:
         for at, unit in enumerate(units):
             outcome = watch.attempt(gather_unit, unit, vocabulary, watch)
@@ -116,6 +122,14 @@ def _gathered(
         if silent:
             read.append((_few(silent), "text in which nothing is recognised", 0))
     return facts, problems, read
+
+
+def _is_line(unit: Unit) -> bool:
+    """Whether a log is one line."""
+    path = unit.paths[0]
+    if unit.artefact.name != "log" or len(unit.paths) > 1 or path.stat().st_size > _LONGEST_LINE:
+        return False
+    return b"\n" not in path.read_bytes().strip()
 
 
 def _texts(texts: Sequence[Path], intake: Intake, watch: Watch) -> Gathered:

@@ -18,7 +18,6 @@ from ...facts.progress import UNWATCHED, Progress, interrupted
 from ...reading.text.plain_text import plain_text
 from ..messages.message import Message
 from ..messages.probe import MAX_CHARACTERS, MAX_SURROUNDINGS, Place, add_messages, add_text
-from ..messages.scan import MAX_SHORT_LINES
 from ..outcome import Collector, Outcome
 from ..shared.redaction import SessionNames, without_keys
 from .files import HEAD, MAX_BYTES, LogFamilies, LogStream, Piece, in_time_order, size_of
@@ -144,9 +143,7 @@ class _Short:
             add_messages(collector, counted, place, where)
             return counted
         plain = plain_text(SessionNames().hide(without_keys(text)), MAX_CHARACTERS)
-        few = len(plain.lines) <= MAX_SHORT_LINES
-        alone = few and reads_like_log(text.encode()[:HEAD], short=True)
-        return add_text(collector, plain.lines, place, where, alone=alone)
+        return add_text(collector, plain.lines, place, where, alone=False)
 
 
 def _files(path: Path | Sequence[Path], rotated: bool) -> tuple[Path, ...]:

@@ -88,8 +88,13 @@ def _without_notices(found: list[Message]) -> list[Message]:
     """Drop messages that only announce an exception that is among them."""
     if not any(each.exception and each.keep for each in found):
         return found
-    return [replace(each, keep=each.keep and not (not each.exception and is_notice(each.text)))
-            for each in found]  # fmt: skip
+    return [replace(each, keep=each.keep and not _is_notice(each)) for each in found]
+
+
+def _is_notice(message: Message) -> bool:
+    """Whether a message adds nothing to an exception; a log record under a heading does."""
+    headed = message.logger and message.text.startswith("=")
+    return not message.exception and not headed and is_notice(message.text)
 
 
 def scan_first(lines: Sequence[Line]) -> tuple[list[Message], int]:
