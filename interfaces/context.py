@@ -155,8 +155,9 @@ class Context(_Options):
                 problems.extend(error.problems)
         if problems:
             raise ModelMedicError(problems)
-        if any(fact.kind == "error_message" and fact.get("source") is None for fact in facts):
-            return self.intake.again(facts)
+        for fact in facts:
+            if fact.kind == "error_message" and fact.get("source") is None:
+                return self.intake.again(facts)
         return facts
 
     def emit_report(

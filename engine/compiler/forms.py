@@ -11,13 +11,13 @@ from ...facts import Problem, Vocabulary
 from ...facts.fact import normal
 from ..inference.program import Conclusion, Rule
 from .alternatives import Alternative, Alternatives, Path, SharedPatterns, distinct
-from .expressions import analysed
 from .layering import further_conditions, spoken
 from .normal_form import Lowering
 from .row_match import Variant, exclusions, variants
 from .source import conditions as c
 from .source import entries as e
 from .source.error_rows import ErrorMatch
+from .source.expressions import analysed
 from .source.knowledge_source import Item, KnowledgeSource
 from .templates import Said, Templates, said_by, unit_of
 

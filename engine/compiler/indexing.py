@@ -9,7 +9,7 @@ from ...facts import Value
 from ..inference.operators import identity
 from ..inference.program import Conclusion, Pattern, Rule, Test
 from ..inference.rule_index import AlphaTable, NetworkIndex, Signal, by_piece, goal
-from .expressions import analysed
+from .source.expressions import analysed
 from .store.compiled import lookups, waiting_rules
 
 

@@ -73,7 +73,7 @@ def _text_problem(attribute: Attribute, op: str, operand: str) -> tuple[str, str
     if attribute.type not in _TEXTUAL:
         return f"the attribute is a {attribute.type}, not text", ""
     if op != "contains":
-        from .expressions import analysed
+        from .source.expressions import analysed
 
         if problem := analysed(operand).problem:
             return problem, "RE2 has no look-around and no back-references"

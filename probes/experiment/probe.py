@@ -41,7 +41,7 @@ def gather_experiment(
     collector = Collector(vocabulary, "probe:experiment")
     root = Path(path)
     if root.name in SIGNS and root.is_file():
-        return gather_stage_file(root, vocabulary)
+        return gather_stage_file(root, lambda folder: gather_experiment(folder, vocabulary))
     try:
         is_folder = root.is_dir()
     except (OSError, ValueError):

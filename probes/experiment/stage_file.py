@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from ...facts import Fact
-from ...facts.kinds import Vocabulary
 from ..outcome import Outcome, relocated
 
 SIGNS = {
@@ -24,15 +24,13 @@ def is_stage_file(path: Path, head: bytes) -> bool:
     return sign is not None and sign in head
 
 
-def gather_stage_file(path: Path, vocabulary: Vocabulary) -> Outcome:
-    """The facts of one such file, by way of a folder that has only this file."""
-    from .probe import gather_experiment
-
+def gather_stage_file(path: Path, gather: Callable[[str], Outcome]) -> Outcome:
+    """The facts of one such file, which ``gather`` reads in a folder that has only this file."""
     with tempfile.TemporaryDirectory() as root:
         copy = Path(root, "results", path.name)
         copy.parent.mkdir()
         shutil.copyfile(path, copy)
-        found = gather_experiment(root, vocabulary)
+        found = gather(root)
         own = tuple(fact for fact in found.facts if _is_of(fact, copy))
         return relocated(Outcome(own, found.problems), str(copy), str(path))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ....facts.regular_files import open_own, replace_file
 from ....facts.strict_yaml import Document, load
-from ..expressions import Expression, remember, results
+from ..source.expressions import Expression, remember, results
 from .compiled import VERSION
 
 FORMAT = 2

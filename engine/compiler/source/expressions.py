@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...facts.required_text import required_text, required_texts
-from ..inference.operators import compile_re2
+from ....facts.required_text import required_text, required_texts
+from ...inference.operators import compile_re2
 
 
 class Expression(NamedTuple):
