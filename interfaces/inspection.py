@@ -87,18 +87,18 @@ def _gathered(
     paths: Sequence[Path], vocabulary: Vocabulary, watch: Watch, intake: Intake | None
 ) -> Gathered:
     from ..facts.progress import interrupted
-    from ..probes.recognition import find_units, gather_unit
+    from ..probes.recognition import Texts, find_units, gather_unit
 
     facts: list[Fact] = []
     read: list[tuple[str, str, int]] = []
-    texts: list[Path] | None = None if intake is None else []
+    texts = Texts() if intake is not None else None
     found = watch.attempt(find_units, paths, vocabulary, watch, texts)
     if found is None:
         return facts, [interrupted(f"not read: {_few(paths)}")], read
     units, problems = found
     if texts is not None:  # a single line may be anything
         lines = [unit for unit in units if _is_line(unit)]
-        texts += [unit.paths[0] for unit in lines]
+        texts.found += [unit.paths[0] for unit in lines]
         units = [unit for unit in units if unit not in lines]
     with watch.part("", len(units)) as done:
         for at, unit in enumerate(units):
@@ -113,15 +113,23 @@ def _gathered(
             done()
     if intake is not None and texts:
         places = {place for unit in units for path in unit.paths for place in (path, *path.parents)}
-        further = _texts(texts, intake, watch)
-        for path, _, _ in further[2]:
+        further = _texts(texts.found, intake, watch)
+        for path in [*(each for each, _, _ in further[2]), *_places(further[1])]:
             places |= {Path(path), *Path(path).parents}
-        silent = [path for path in texts if path not in places]
+        silent = [path for path in texts.found if path not in places]
         facts, read = facts + further[0], read + further[2]
-        problems = [*problems, *further[1], *_nothing(paths, silent, places, vocabulary)]
+        unread = [*silent, *texts.left]
+        problems = [*problems, *further[1], *_nothing(paths, unread, places, vocabulary)]
         if silent:
             read.append((_few(silent), "text in which nothing is recognised", 0))
+        if texts.left:
+            read.append((_few(texts.left), "long text, not read", 0))
     return facts, problems, read
+
+
+def _places(problems: Sequence[Problem]) -> list[str]:
+    """The paths that problems are about."""
+    return [problem.where.path for problem in problems if problem.where]
 
 
 def _is_line(unit: Unit) -> bool:

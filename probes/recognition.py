@@ -28,6 +28,8 @@ FACTS_HEAD = 4_096
 """Bytes at the start of a facts file that contain its schema."""
 MAX_FILES = 20_000
 MAX_TEXT_BYTES = 10_000_000
+MAX_TEXTS_BYTES = 20_000_000
+"""Of all texts that were found, not named."""
 MAX_DEPTH = 12
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", ".tox", ".nox"})
 # Files of a tracker next to a run repeat the run; they count only if there is nothing else.
@@ -124,11 +126,30 @@ class Unit(NamedTuple):
     paths: tuple[Path, ...]
 
 
+class Texts:
+    """Files of text that no probe knows: ``found``, and ``left`` out because they are too long."""
+
+    def __init__(self) -> None:
+        self.found: list[Path] = []
+        self.left: list[Path] = []
+        self._room = MAX_TEXTS_BYTES
+
+    def add(self, path: Path, *, named: bool) -> None:
+        """Note a file, at most :data:`MAX_TEXT_BYTES` long; all that are not named share a
+        limit."""
+        size = os.path.getsize(path)
+        if not named and size > min(MAX_TEXT_BYTES, self._room):
+            self.left.append(path)
+            return
+        self._room -= 0 if named else size
+        self.found.append(path)
+
+
 def find_units(
     paths: Sequence[Path],
     vocabulary: Vocabulary,
     progress: Progress = UNWATCHED,
-    texts: list[Path] | None = None,
+    texts: Texts | None = None,
 ) -> tuple[list[Unit], list[Problem]]:
     """The units to read below the paths, in walk order, and problems with what cannot be read.
     Files of text that no probe knows are added to ``texts``; without it they are problems if they
@@ -138,7 +159,7 @@ def find_units(
 
 
 def _find_units(
-    paths: Sequence[Path], vocabulary: Vocabulary, step: Step, texts: list[Path] | None
+    paths: Sequence[Path], vocabulary: Vocabulary, step: Step, texts: Texts | None
 ) -> tuple[list[Unit], list[Problem]]:
     walk = _Walk(Table(vocabulary), step, texts)
     found: list[Unit] = []
@@ -153,7 +174,8 @@ def _find_units(
     found += [Unit(row, tuple(together[row.name])) for row in rows]
     read = {each for unit in found for path in unit.paths for each in (path, *path.parents)}
     places = [Path(problem.where.path) for problem in walk.problems if problem.where]
-    places += [path for path, _ in walk.unknown] + (texts or [])
+    places += [path for path, _ in walk.unknown]
+    places += [*texts.found, *texts.left] if texts else []
     told = {each for place in places for each in (place, *place.parents)}
     for path in paths:
         if os.path.isdir(path) and path not in read | told:
@@ -214,7 +236,7 @@ def gather_unit(unit: Unit, vocabulary: Vocabulary, progress: Progress = UNWATCH
 class _Walk:
     """Walks the paths and collects problems with them."""
 
-    def __init__(self, table: Table, step: Step, texts: list[Path] | None) -> None:
+    def __init__(self, table: Table, step: Step, texts: Texts | None) -> None:
         self.table = table
         self._step = step
         self._texts = texts
@@ -262,12 +284,9 @@ class _Walk:
         """Whether it is kept as a text."""
         if self._texts is None or not is_text(path, head, named=named):
             return False
-        if os.path.getsize(path) > MAX_TEXT_BYTES:
-            if not named:
-                message = f"a text of more than {MAX_TEXT_BYTES:,} bytes was not read"
-                self.problem("MM404", message, path, "name it, or give the part that matters")
-            return False
-        self._texts.append(path)
+        if named and os.path.getsize(path) > MAX_TEXT_BYTES:
+            return False  # it may be read as a log
+        self._texts.add(path, named=named)
         return True
 
     def _files(self, paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:

@@ -8,6 +8,8 @@ import pytest
 
 from modelmedic.engine import Diagnoser, Report
 from modelmedic.interfaces.inspection import gather
+from modelmedic.interfaces.intake import Intake
+from modelmedic.probes import recognition
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "cases.json").read_text(encoding="utf-8")
@@ -149,3 +151,31 @@ def test_of_files_that_were_named_the_unknown_ones_are_told_in_short(
     assert unread == [("MM406", "LICENSE", ""), ("MM406", "notes.md", "")]
     _, problems, _ = gather(paths[:2], doctor.base.vocabulary)
     assert ["training script" in p.hint for p in problems] == [True, False]
+
+
+def test_texts_of_a_folder_are_read_up_to_a_limit(
+    doctor: Diagnoser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recognition, "MAX_TEXT_BYTES", 100)
+    error = "- then came tinker.BillingError: Error code: 402 - blocked\n- and nothing since\n"
+    for name, text in {"long.txt": "word " * 99, "diary.md": "rain\n", "note.md": error}.items():
+        (tmp_path / name).write_text(text)
+    facts, problems, read = gather([tmp_path], doctor.base.vocabulary, intake=Intake(doctor))
+    assert [(Path(path).name, title) for path, title, _ in read] == [
+        ("note.md", "error message"),
+        ("diary.md", "text in which nothing is recognised"),
+        ("long.txt", "long text, not read"),
+    ]
+    assert not problems
+    assert doctor.diagnose(facts).diagnoses[0].id == "tinker.billing.blocked"
+
+
+@pytest.mark.parametrize("name", ["diary.txt", "."])
+def test_a_path_without_anything_known_is_a_problem(
+    doctor: Diagnoser, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "diary.txt").write_text("It rained.\n")
+    paths = [tmp_path / name]
+    facts, problems, _ = gather(paths, doctor.base.vocabulary, intake=Intake(doctor))
+    assert not facts
+    assert [(p.code, p.where and p.where.path) for p in problems] == [("MM406", str(paths[0]))]
