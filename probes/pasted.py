@@ -39,7 +39,9 @@ def gather_pasted(raw: bytes, vocabulary: Vocabulary, name: str, form: str = "")
     if form and not rows:
         known = forms(vocabulary)
         hint = did_you_mean(form, known) or f"there are {', '.join(known)}"
-        raise ModelMedicError(Problem("MM347", f"there is no form {excerpt(form)}", None, hint))
+        raise ModelMedicError(
+            Problem("MM347", f"{excerpt(form)} is not a known form of text", None, hint)
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "text")
         for suffix in _DECLARED if form else _SUFFIXES:

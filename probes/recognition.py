@@ -29,7 +29,7 @@ FACTS_HEAD = 4_096
 MAX_FILES = 20_000
 MAX_TEXT_BYTES = 10_000_000
 MAX_TEXTS_BYTES = 20_000_000
-"""Of all texts that were found, not named."""
+"""The limit of all texts together that were found, not named."""
 MAX_DEPTH = 12
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", ".tox", ".nox"})
 # Files of a tracker next to a run repeat the run; they count only if there is nothing else.

@@ -26,7 +26,8 @@ _AS_TEXT = ("eq", "ne", "in", "not_in")
 
 
 def firing_problems(subject: Subject) -> Iterator[Problem]:
-    """Problems of the rules of all entries, tree branches aside (see :mod:`.trees`)."""
+    """Rules of all entries that can never fire, or that fire whatever is known. Branches of trees
+    that earlier answers exclude: see :mod:`.trees`."""
     derived = _Derived(subject)
     for entry, rules in subject.rules.items():
         item = subject.items[entry]
@@ -212,14 +213,12 @@ def version_problems(subject: Subject) -> Iterator[Problem]:
                     for text in operand if isinstance(operand, list) else [operand]:
                         if op in _AS_TEXT and isinstance(text, str) and _RANGE.match(text):
                             at: Path = (*path, *_inside(node), "where", name)
-                            message = (
-                                f"{item.id}: {text!r} is compared as plain text: no version has"
-                            )
+                            message = f"{item.id}: {text!r} is a range, but compared as a name"
                             hint = (
                                 'write \'affected: [{introduced: "0.5", fixed: "0.8"}]\', or lt,'
                                 " le, gt and ge"
                             )
-                            yield Problem("MM295", f"{message} this name", item.where(*at), hint)
+                            yield Problem("MM295", message, item.where(*at), hint)
 
 
 def _tests(node: object) -> tuple[str, c.Where] | None:

@@ -42,7 +42,7 @@ def _branch_problems(item: Item, tree: e.Tree) -> Iterator[Problem]:
 
 
 def _required(placed: Placed) -> Iterator[Placed]:
-    """The patterns that a condition needs, without negated ones."""
+    """The patterns of a condition, also in ``all``, ``any`` or ``count``, that are not negated."""
     path, node = placed
     if isinstance(node, c.All | c.Any_):
         key, inner = ("all", node.all) if isinstance(node, c.All) else ("any", node.any)

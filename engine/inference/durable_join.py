@@ -167,7 +167,8 @@ def _network(shape: Shape) -> Network:
 
 
 class Session:
-    """One life of a session: boot mark, marks, matches, deletion. Belongs to one thread."""
+    """A session of durable_rules for one join: takes marks, gives their matches, is deleted in the
+    end. Belongs to one thread."""
 
     def __init__(self, network: Network, sid: int) -> None:
         self._network = network

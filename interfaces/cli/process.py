@@ -118,7 +118,9 @@ def _mask(names: str) -> None:
         mask(names)
     except ValueError as error:
         hint = "there are addresses, accounts, hosts and homes, and all"
-        raise ModelMedicError(Problem("MM300", f"there is no mask {error}", None, hint)) from None
+        raise ModelMedicError(
+            Problem("MM300", f"{error} is nothing that --mask can hide", None, hint)
+        ) from None
 
 
 def _with_retry(arguments: Arguments) -> int:

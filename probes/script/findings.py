@@ -193,7 +193,7 @@ def _is_known(package: str) -> bool:
 
 
 def literal(script: Script, node: ast.AST | None) -> str:
-    """The literal text of an expression, or an empty text."""
+    """The text that an expression is known to have, also through variables; else an empty text."""
     value = script.machine.value(node).const
     value = constant(node) if value is None else value
     return value if isinstance(value, str) else ""

@@ -164,5 +164,5 @@ def test_the_option_works_with_every_command(diagnose, tmp_path):
     assert "10.12.0.7" in diagnose("inspect", log, "-f", "json").out
     refused = diagnose("inspect", log, "--mask", "nonsense")
     assert refused.code == 2
-    assert "there is no mask 'nonsense'" in refused.err
+    assert "'nonsense' is nothing that --mask can hide" in refused.err
     assert "10.12.0.7" not in diagnose("inspect", log, "-f", "json", MODELMEDIC_MASK="all").out
