@@ -61,7 +61,7 @@ def _standard_input(vocabulary: Vocabulary, intake: Intake | None) -> Gathered:
 
     if intake is not None:
         taken = intake.read(read_stdin(), STDIN)
-        facts = taken.facts or taken.unknown
+        facts = taken.as_error
         problems, title = taken.problems, taken.title or "text"
     else:
         known = gather_pasted(read_stdin_bytes(), vocabulary, STDIN)
@@ -185,7 +185,7 @@ def _taken(path: Path, intake: Intake, watch: Watch) -> Taken:
     except OSError as error:
         message = f"cannot read the file: {error.strerror}"
         return Taken(problems=(Problem("MM403", message, Location(str(path)), "check its rights"),))
-    return intake.read(text, str(path), progress=watch)
+    return intake.read(text, str(path), progress=watch, tried=True)
 
 
 def read_text(

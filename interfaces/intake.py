@@ -52,6 +52,11 @@ class Taken(NamedTuple):
         """Whether it holds messages of software."""
         return self.title == ERROR or any(fact.kind == "error_message" for fact in self.facts)
 
+    @property
+    def as_error(self) -> tuple[Fact, ...]:
+        """Its facts for callers who know that it is an error."""
+        return self.facts if self.form or self.is_error else (*self.facts, *self.unknown)
+
 
 class Intake:
     """Reads texts for one diagnoser. The lexicon is loaded with the first description."""
@@ -73,13 +78,16 @@ class Intake:
         form: str = "",
         known: Sequence[Fact] = (),
         progress: Progress = UNWATCHED,
+        tried: bool = False,
     ) -> Taken:
         """Read a text, in the ``form`` that is declared, else in the one that is recognised.
         ``name`` is used for its places; the facts ``known`` tell which versions are installed.
-        Raises :class:`ModelMedicError` (MM347) for an unknown form."""
+        Of a file, the probes that do not go by its name have been ``tried``. Raises
+        :class:`ModelMedicError` (MM347) for an unknown form."""
         from ..probes.messages.probe import read_messages
 
-        if form or "\n" in text.strip():
+        tried = tried and not text.lstrip().startswith(("{", "["))
+        if form or ("\n" in text.strip() and not tried):
             found = self._recognised(text, name, form)
             if found is not None:
                 return found
@@ -109,7 +117,9 @@ class Intake:
         text = f"{named}: {fact.get('text')}" if named else str(fact.get("text"))
         where = fact.provenance[0].location if fact.provenance else None
         found = self.read(text, str(where or PASTED))
-        yield from found.facts or (fact,)
+        if not (found.form or found.is_error):
+            yield fact  # it stays an error, whatever its words mean
+        yield from found.facts
 
     def _recognised(self, text: str, name: str, form: str) -> Taken | None:
         from ..probes.pasted import gather_pasted

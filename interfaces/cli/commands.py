@@ -155,7 +155,7 @@ def decode(
 
     given = None if not text or list(text) == ["-"] else " ".join(text)
     taken = read_text(given, context.intake, context.deadline)
-    case = Case(taken.facts or taken.unknown, taken.problems)
+    case = Case(taken.as_error, taken.problems)
     where = Environment(python, site) if source else None
     return conclude(context, case, where, lines=decode_lines)
 

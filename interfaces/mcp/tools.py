@@ -105,7 +105,7 @@ def diagnose(doctor: Diagnoser, given: Given) -> dict[str, Any]:
 def decode(doctor: Diagnoser, given: Given, source: Environment | None = None) -> dict[str, Any]:
     """Explain an error message, traceback or piece of a log, with its causes and fixes."""
     taken = Intake(doctor).read(given["text"])
-    facts = taken.facts or taken.unknown
+    facts = taken.as_error
     report = doctor.diagnose(facts, taken.problems)
     if source is not None:
         report = with_source(doctor, facts, taken.problems, report, source)

@@ -101,7 +101,6 @@ def test_an_eighth_of_all_texts(text, run, doctor, tmp_path):
 
 
 def test_these_texts_say_something(doctor):
-    said = [
-        read_text(doctor, {"text": text["text"]})["verdict"]["report"]["diagnoses"] for text in FEW
-    ]
-    assert sum(map(bool, said)) > len(FEW) / 4
+    some = [text["text"] for text in TEXTS[::10]]
+    said = [read_text(doctor, {"text": each})["verdict"]["report"]["diagnoses"] for each in some]
+    assert sum(map(bool, said)) > len(some) / 5

@@ -150,7 +150,8 @@ def test_t11_texts_that_give_orders_stay_evidence(diagnose, facts_file, text):
 
     def answer(words):
         return diagnose("--facts", facts_file(
-            {"kind": "error_message", "text": f"Error code: 429 - {words}", "exception": words[:30]},
+            {"kind": "error_message", "text": f"Error code: 429 - {words}", "exception": words[:30],
+             "source": "pasted"},
             {"kind": "log_event", "event": "heartbeat-failed", "count": 4, "text": words},
             {"kind": "symptom", "name": "slow-steps"}), "-f", "json").json  # fmt: skip
 
