@@ -287,8 +287,19 @@ def _tidy(path: str) -> str:
 
 
 def read_stdin(watch: Watch | None = None) -> str:
-    """Standard input as text; bytes that are not UTF-8 are replaced, too much is an error."""
-    return read_stdin_bytes(watch).decode("utf-8-sig", "replace")
+    """Standard input as text; too much is an error."""
+    return text_of(read_stdin_bytes(watch))
+
+
+def text_of(raw: bytes) -> str:
+    """Bytes as text, unpacked if gzip packed them; those that are not UTF-8 are replaced."""
+    if raw.startswith(b"\x1f\x8b"):
+        import zlib
+        from contextlib import suppress
+
+        with suppress(zlib.error):  # a damaged file stays what it is
+            raw = zlib.decompressobj(31).decompress(raw, MAX_STDIN)
+    return raw.decode("utf-8-sig", "replace")
 
 
 def read_stdin_bytes(watch: Watch | None = None) -> bytes:

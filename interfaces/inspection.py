@@ -34,15 +34,15 @@ def gather(
 ) -> Gathered:
     """Read paths: facts, problems, and for each source its path, kind and number of facts. The path
     ``-`` is standard input. Parts that Ctrl-C or the ``deadline`` left unread are problems (MM407,
-    MM319). With a ``watch`` of the caller, no progress is shown and no signal handled. Texts that
-    no probe knows are read by the ``intake``."""
+    MM319). With a ``watch`` of the caller, no progress is shown and no signal handled. The
+    ``intake`` reads standard input, and texts that no probe knows."""
     from .deadline import NEVER
     from .waiting import watched
 
     files = [path for path in paths if str(path) != "-"]
     given: Gathered = ([], [], [])
-    if len(files) < len(paths):
-        given = _standard_input(vocabulary, intake)
+    if intake is not None and len(files) < len(paths):
+        given = _standard_input(intake)
     if watch is not None:
         found = _gathered(files, vocabulary, watch, intake)
     else:
@@ -53,22 +53,13 @@ def gather(
     return facts, [*given[1], *_with_reason(problems, watch)], read
 
 
-def _standard_input(vocabulary: Vocabulary, intake: Intake | None) -> Gathered:
+def _standard_input(intake: Intake) -> Gathered:
     """The same of a text that is piped in."""
-    from ..probes.outcome import Outcome
-    from ..probes.pasted import gather_pasted
-    from .context import read_stdin, read_stdin_bytes
+    from .context import read_stdin
 
-    if intake is not None:
-        taken = intake.read(read_stdin(), STDIN)
-        facts = taken.as_error
-        problems, title = taken.problems, taken.title or "text"
-    else:
-        known = gather_pasted(read_stdin_bytes(), vocabulary, STDIN)
-        outcome = known.outcome if known else Outcome()
-        facts, problems = outcome.facts, outcome.problems
-        title = known.artefact.title if known else "text"
-    return list(facts), list(problems), [(STDIN, title, len(facts))]
+    taken = intake.read(read_stdin(), STDIN)
+    facts = taken.as_error
+    return list(facts), list(taken.problems), [(STDIN, taken.title or "text", len(facts))]
 
 
 def _with_reason(problems: Sequence[Problem], watch: Watch) -> list[Problem]:

@@ -12,7 +12,7 @@ import click
 
 from ...facts import Fact, ModelMedicError, Problem
 from ...facts.problems import did_you_mean, excerpt
-from ..context import Context, read_stdin_bytes
+from ..context import Context, read_stdin_bytes, text_of
 from ..inspection import STDIN
 from ..intake import ERROR, MOST_LINES, PASTED, Taken
 from ..reports.similar import HEADING
@@ -139,7 +139,7 @@ class _Entry:
 
     def stdin(self, raw: bytes) -> int:
         """Standard input: facts, a report, or a text."""
-        text = raw.decode("utf-8-sig", "replace").strip()
+        text = text_of(raw).strip()
         schema = _schema(text)
         if schema.startswith("modelmedic/"):
             _say(f"Reading standard input as {_SCHEMAS.get(schema, 'facts file')}.")

@@ -1,5 +1,6 @@
 """`diagnose ANYTHING`: how it takes what it is given, and that the commands keep their names."""
 
+import gzip
 import json
 import shutil
 
@@ -234,3 +235,10 @@ def test_what_is_piped_in_is_read_as_what_it_is(diagnose, words):
     assert "tinker.dynamics.instability" in found
     unknown = diagnose("inspect", "-", stdin=b"lwp-look: 17 zebras at the door\n")
     assert "lwp-look: 17 zebras at the door" in unknown.out
+
+
+@pytest.mark.parametrize("words", [("-",), ("inspect", "-"), ("decode", "-")])
+def test_packed_text_may_be_piped_in(diagnose, words):
+    text = b"ERROR a\ntinker.BillingError: Error code: 402 - blocked\n"
+    answer = diagnose(*words, "--format", "json", stdin=gzip.compress(text))
+    assert answer.json["diagnoses"][0]["id"] == "tinker.billing.blocked"
