@@ -12,7 +12,7 @@ from ...facts import Problem
 from ..references import all_parts
 from .lint_context import Subject
 
-_OPEN = re.compile(r"\{\w*(?:,\d*)?\}|\\[a-zA-Z]|(?<!\\)\[[^\]]*\]")
+_OPEN = re.compile(r"\{\w*(?:,\d*)?\}|\\[a-zA-Z]|(?<!\\)\[[^\]]{0,99}\]")
 """Placeholders of a template; counts and classes of a pattern."""
 _EITHER_CASE = re.compile(r"(?<!\\)\[([A-Za-z])[A-Za-z]\]")
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}|\d{3,}")

@@ -24,7 +24,9 @@ from ...facts import Kind, Vocabulary
 _PACKAGE = Path(__file__).resolve().parents[2]
 _PROBES = _PACKAGE / "probes"
 _CODE = ("probes", "reading", "facts")
-_RELATIVE = re.compile(r"^[ \t]*from (\.+)([\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
+_RELATIVE = re.compile(
+    r"^[ \t]*from (\.+)((?:\w[\w.]*)?) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE
+)
 _NAME = re.compile(r"\w+")
 
 
