@@ -102,6 +102,7 @@ def _compile_once() -> None:
     build._build = compiled_once
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Use fewer examples, of fixed seeds, also for properties that set their own number; of the
     formats that a slow test is given, use one for people and one for programs. The tests of a file

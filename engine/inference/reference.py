@@ -8,6 +8,7 @@ test again for every fact.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -291,12 +292,17 @@ def of_value(op: str, value: Value, operand: Any) -> bool | None:
 
 
 def _searched(expression: str, text: str) -> bool:
+    return _compiled(expression).search(text) is not None
+
+
+@cache
+def _compiled(expression: str) -> Any:
     import re2
 
     options = re2.Options()
     options.log_errors = False
     options.max_mem = 16 << 20
-    return re2.search(expression, text, options) is not None
+    return re2.compile(expression, options)
 
 
 def compare(op: str, left: Value, right: Value) -> bool | None:

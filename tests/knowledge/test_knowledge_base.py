@@ -59,7 +59,8 @@ def test_every_case_passes(capsys: pytest.CaptureFixture[str], part: str) -> Non
 
 
 def test_boundary_cases_reach_the_compiled_rules(built: Built, doctor: Diagnoser) -> None:
-    """A generator that satisfies nothing would never complain. Every eighth entry is tried."""
+    """A generator that satisfies nothing would never complain. `kb test` judges
+    the cases of all entries; here every fortieth is asked how many of its rules fire."""
     written: dict[str, list[Case]] = {}
     for _, file in built.source.tests:
         for case in file.cases:
@@ -70,12 +71,12 @@ def test_boundary_cases_reach_the_compiled_rules(built: Built, doctor: Diagnoser
 
     boundary = BoundaryCases(doctor, built.source, examples)
     entries = [item for item in built.source.items if item.form != "diagnosis"]
-    checked = [boundary.check(item) for item in entries[::8]]
+    checked = [boundary.check(item) for item in entries[::40]]
     never = [rule for found in checked for rule in found.never]
     fired = sum(found.fired for found in checked)
-    assert fired > 200
+    assert fired > 40
     assert len(never) <= 0.04 * fired, never  # which entries are tried changes with their number
-    assert sum(found.cases for found in checked) > 4000
+    assert sum(found.cases for found in checked) > 800
     assert [failure for found in checked for failure in found.failures] == []
 
 
