@@ -100,10 +100,13 @@ demo: $(RUN) ## the main job on a real example: a fine-tuning run with slow step
 test: $(DEV) ## the tests, with the same examples in every run
 	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
 
+# What `make test-deep` runs: all of it takes an hour; DEEP=heavy runs the tests that need extras.
+DEEP ?= deep or long or hypothesis or heavy
+
 # `hypothesis` is the mark that hypothesis gives to its properties; `long` is in both runs.
 test-deep: $(DEV) ## all examples of the properties from new seeds, what is long, what needs extras
 	DIFFERENTIAL=deep DIFFERENTIAL_SEED=$${DIFFERENTIAL_SEED:-$$RANDOM} \
-	  $(BIN)/pytest -n auto --dist loadgroup --deep -m '(deep or long or hypothesis or heavy) and not bench' $(ARGS)
+	  $(BIN)/pytest -n auto --dist loadgroup --deep -m '($(DEEP)) and not bench' $(ARGS)
 
 quick: $(DEV) ## the tests that take no seconds
 	$(BIN)/pytest -n auto --dist loadgroup -m 'not slow and not bench and not deep and not heavy' $(ARGS)
@@ -185,7 +188,7 @@ compiled: $(DEV) ## the library with its inner modules compiled, in build/compil
 
 alike: compiled ## the tests of the engine on the compiled modules (without the reference evaluator)
 	PYTHONPATH=$(CURDIR)/$(COMPILED) MODELMEDIC_UNDER_TEST=$(CURDIR)/$(COMPILED)/modelmedic \
-	  $(BIN)/pytest -q -n auto --dist loadgroup -k "not reference" tests/engine tests/embedding tests/facts $(ARGS)
+	  $(BIN)/pytest -q -n auto --dist loadgroup -k "not reference" tests/engine $(ARGS)
 
 # Led by coverage where atheris can be installed (CPython on Linux and macOS), else by chance.
 fuzz: $(DEV) ## broken inputs for every loader, ten minutes each

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -37,7 +38,8 @@ main(sys.argv[1:])
 """
 
 LARGE = 100  # files: the shipped knowledge has hundreds
-SHARE = 10  # without --deep, a property is tried on one example in so many
+SHARE = 20  # without --deep, a property is tried on one example in so many
+OF_A_SWEEP = 4  # without --deep, one in so many of its cases is tried
 
 # Time limits are pytest-timeout's. Every run tries the same examples, so that a change is judged by
 # what it changes; --deep looks for new ones.
@@ -105,8 +107,9 @@ def _compile_once() -> None:
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Use fewer examples, of fixed seeds, also for properties that set their own number; of the
-    formats that a slow test is given, use one for people and one for programs. The tests of a file
-    run in one worker, so that anything they share is made once."""
+    formats that a slow test is given, use one for people and one for programs; of a sweep, some
+    cases. The tests of a file run in one worker, so that anything they share is made once."""
+    seen: Counter[object] = Counter()
     for item in items:
         if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
@@ -114,6 +117,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         format_ = given.params.get("format_", "text") if given else "text"
         if item.get_closest_marker("slow") and format_ not in ("text", "json"):
             item.add_marker(pytest.mark.deep)
+        if item.get_closest_marker("sweep"):
+            of = item.nodeid.partition("[")[0]
+            if seen[of] % OF_A_SWEEP:
+                item.add_marker(pytest.mark.deep)
+            seen[of] += 1
     if config.getoption("deep"):
         return
     for function in {getattr(item, "function", None) for item in items}:

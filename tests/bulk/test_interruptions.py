@@ -16,7 +16,7 @@ from modelmedic.facts import ModelMedicError
 from modelmedic.interfaces.bulk.job import run_job
 from modelmedic.interfaces.bulk.progress import NoProgress
 
-RECORDS = 2000
+RECORDS = 1200
 QUIET = NoProgress()
 
 
@@ -25,8 +25,8 @@ def folder(tmp_path_factory, record, write_lines):
     """Many records, some of them bad, in two inputs, and what comes out without interruption."""
     folder = tmp_path_factory.mktemp("many")
     lines = [record(n) if n % 97 else f"bad {n}" for n in range(RECORDS)]
-    write_lines(folder / "a.jsonl", lines[:1300])
-    write_lines(folder / "b.jsonl", lines[1300:])
+    write_lines(folder / "a.jsonl", lines[:800])
+    write_lines(folder / "b.jsonl", lines[800:])
     return folder
 
 

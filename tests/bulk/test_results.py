@@ -189,6 +189,7 @@ def test_folders_of_runs_are_inspected(bulk, lines_of, tmp_path, doctor):
     }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

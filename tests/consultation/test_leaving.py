@@ -55,6 +55,7 @@ def typed(
     return run
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("place", PLACES)
 def test_keys_that_end_things(typed: Play, place: str) -> None:
     """Ctrl-D leaves; so does Ctrl-C, at the second time at the latest. No answer is lost."""

@@ -36,6 +36,7 @@ def test_a_paste_is_made_plain() -> None:
     assert plain_paste("\x1b[1;31ma\x1b[0m\r\nb\x1b]0;title\x07\rc\udcff\n\n") == "a\nb\nc\ufffd"
 
 
+@pytest.mark.sweep
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text", [TRACEBACK, COLOURED, LONG], ids=["traceback", "coloured", "5,000 lines"]

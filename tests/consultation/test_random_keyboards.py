@@ -63,6 +63,7 @@ def resizing(pieces: list[str], seed: int) -> Iterator[str]:
             yield chance.choice(list(SIZES))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(AT_A_TERMINAL))
 def test_random_keys(terminal: Start, seed: int) -> None:
     term = terminal(rows=60)
@@ -78,6 +79,7 @@ def test_random_keys(terminal: Start, seed: int) -> None:
     assert term.status in (0, 1, 4, 130) or term.interrupted
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", [
     seed if seed < NORMALLY else pytest.param(seed, marks=pytest.mark.deep)
     for seed in range(AT_A_TERMINAL, ALL)

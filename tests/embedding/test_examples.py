@@ -79,6 +79,7 @@ def test_the_web_service_refuses_what_it_cannot_take_and_says_how_it_is():
         assert body["items"]["required"] == ["kind"]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_two_hundred_requests_at_once():
     pytest.importorskip("fastapi")

@@ -248,6 +248,7 @@ def test_on_shipped_facts(path, doctor):
     check_report(consultation)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_on_the_cases_of_the_knowledge(doctor):
     steps = 0

@@ -44,6 +44,7 @@ def refused(diagnose):
     return refused
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_a_bad_facts_file_is_refused(refused, tmp_path, case):
     path = tmp_path / "facts.json"

@@ -73,6 +73,7 @@ def text(diagnose, folder, slow_steps):
     return " ".join(answer.err.split())
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_a_bad_knowledge_file_is_refused(errors, text, case):
     place = f"overlay/{case['name']}.yaml:{case['at']}"

@@ -34,6 +34,7 @@ def test_a_changed_overlay_is_compiled_again(tmp_path, on_small):
             assert answer.out.startswith(title)
 
 
+@pytest.mark.deep
 def test_empty_switches_it_off(diagnose, modules_after, slow_steps, tmp_path):
     for _ in range(2):
         loaded = modules_after("--facts", slow_steps, MODELMEDIC_CACHE="", HOME=str(tmp_path))

@@ -57,6 +57,7 @@ def in_bash(shell_environment):
     return in_bash
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("words", "some"),
     [

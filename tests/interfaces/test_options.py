@@ -53,6 +53,7 @@ def spelt(slow_steps, cleared, tmp_path):
     return lambda text: text.format(slow=slow_steps, cleared=cleared, **places).split()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("template", PLAIN)
 def test_both_ways_give_the_same_answer(diagnose, spelt, template):
     arguments = spelt(template)

@@ -80,6 +80,7 @@ def _says_unknown(out, format_):
     return marks.get(format_, "Not explained") in out and not healthy
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("error", UNKNOWN)
 def test_an_unknown_error_is_no_verdict(answer, arguments_for, error, format_):

@@ -33,6 +33,7 @@ def _bare(row: Any, title: str) -> str:
     return re.sub(r"^If it comes from [^:]+: ", "", title) if common else title
 
 
+@pytest.mark.deep
 def test_every_sample_is_answered_by_the_text_of_its_row(
     answered: list[tuple[Any, str, Report]],
 ) -> None:

@@ -111,6 +111,7 @@ def test_there_is_a_tree_for_each_great_complaint() -> None:
     assert len(LEAVES) >= 150
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("tree", "leaf"), LEAVES)
 def test_answers_alone_lead_to_the_leaf(
     doctor: Diagnoser, tree: str, leaf: tuple[str, str]

@@ -132,6 +132,7 @@ def test_secrets_do_not_come_back(ask):
     assert [r.is_error for r in results] == [False, False, True, True, True, True]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("name", "given", "code"),
     [

@@ -158,6 +158,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_reading_time_is_linear(name, vocabulary):

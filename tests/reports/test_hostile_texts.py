@@ -84,6 +84,7 @@ def test_markdown_commands_are_what_they_were(rendered, hostile):
     assert fences == {"\n".join(lines)}
 
 
+@pytest.mark.sweep
 def test_html(rendered, hostile, places_of):
     page = rendered(hostile, "html")
     plain = rendered("plain", "html")

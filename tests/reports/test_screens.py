@@ -274,6 +274,7 @@ def test_it_sees_what_is_unclear() -> None:
     assert not unclear(f"{todo}  Replace: $EXP_DIR by your folder\n", 1, True)
 
 
+@pytest.mark.deep
 def test_no_screen_of_any_case_is_left_unfilled(doctor: Diagnoser) -> None:
     """All cases: what stands for a value is filled in, or the screen says what to put there; code
     can be pasted; and it is said what outcomes mean."""

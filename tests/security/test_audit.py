@@ -63,6 +63,7 @@ def is_below(path, folders):
     return any(path == str(f) or path.startswith(f"{f}{os.sep}") for f in folders)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "format_", ["text", "json", "markdown", "html", "sarif", "junit", "github"]
 )
@@ -151,6 +152,7 @@ finally:
 """
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "format_", ["text", "json", "markdown", "html", "sarif", "junit", "github"]
 )

@@ -129,6 +129,7 @@ def test_stdout_on_a_full_disk(environment, arguments):
     assert done.stderr.startswith(b"MM320 cannot write the answer: No space left on device")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_full_disk_under_the_output(environment, small_command, hang, tmp_path, format_):
     """The limit on the size of files stands for the end of the disk: the old report stays."""
@@ -203,6 +204,7 @@ def ordinary():
             LIBC.prctl(drop_from_bounding_set, capability, 0, 0, 0)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("home", ["read-only", "missing", "a file", "unset", "not absolute", "~"])
 def test_no_home_to_write_to(environment, small_command, hang, tmp_path_factory, home):
     folder = tmp_path_factory.mktemp("homes")
@@ -228,6 +230,7 @@ def test_no_home_to_write_to(environment, small_command, hang, tmp_path_factory,
     assert b"Traceback" not in asked.stderr + asked.stdout
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("variables", [
     {"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     {"LC_ALL": "POSIX", "LANG": ""}, {"LC_ALL": "xx_YY.nonsense"}, {"TERM": "dumb"},

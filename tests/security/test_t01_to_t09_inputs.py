@@ -174,6 +174,7 @@ def test_t06_a_directory_of_an_archive_that_never_ends(tmp_path, vocabulary):
     assert "its directory has 60,000,000 bytes" in problems[0].message
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("packed", ["log.gz", "log.bz2", "log.xz", "metrics.jsonl.gz"])
 def test_t06_a_packed_log_of_zeros(tmp_path, peak_of, packed):
     import bz2
@@ -277,6 +278,7 @@ NAMES = ("metrics.jsonl", "job.log", "train.py", "config.json", "adapter_config.
          "facts.json", "tests/test_mlp.py")  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["pipe", "device", "loop", "socket"])
 def test_t08_what_is_no_file(tmp_path, diagnose, kind, root, monkeypatch):
     """Nothing writes to the pipe: whoever opens it waits for ever. The device never ends."""

@@ -53,6 +53,7 @@ def said(diagnose, facts_file, tmp_path):
     return said
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("format_", ALL)
 def test_t04_terminal_escapes(said, format_):
     for text in said(HOSTILE, format_):
@@ -66,6 +67,7 @@ def test_t04_markup_is_text(said):
         assert markup in text
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("format_", ALL)
 def test_t05_secrets(said, format_):
     texts = [f"the key {key} was refused" for key in KEYS]

@@ -92,6 +92,7 @@ JOINS = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("engine", ["durable", "reference"])
 @pytest.mark.parametrize("name", JOINS)
 def test_t16_joins_that_multiply(diagnose, peak_of, tmp_path, facts_file, name, engine):

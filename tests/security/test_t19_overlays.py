@@ -56,6 +56,7 @@ def test_t19_nothing_below_is_changed_without_reason_and_day(diagnose, overlay, 
     assert "changes: [{id: tinker.perf.slow-steps" in " ".join(answer.err.split())
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("format_", ["text", "json", "markdown", "html", "junit", "github"])
 @pytest.mark.parametrize("how", HIDES)
 def test_t19_a_changed_exit_code_is_seen_in_every_format(diagnose, overlay, slow, how, format_):

@@ -59,6 +59,7 @@ def test_an_empty_folder_says_what_is_missing(tmp_path, vocabulary):
     }
 
 
+@pytest.mark.deep
 def test_the_bounds_hold(experiment, vocabulary):
     rows = [{"component": f"c{i}", "r_ratio": 2.0, "passed": False} for i in range(3_000)]
     experiment.write("results/stage2.json", {"results": rows})

@@ -23,6 +23,7 @@ BIASES = {f"{part}.bias": RANDOM.normal(size=len(PARTS[f"{part}.weight"])).astyp
           for part in "qkv"}  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("change", "cause"), [
     ({"cached": "fixed 8", "cache_step": 1.0}, "kv-cache-wrong"),
     ({"cache_scales_of": "kv"}, "kv-cache-wrong"), ({"cache_scales_of": "v"}, "kv-cache-wrong"),

@@ -182,6 +182,7 @@ def test_positions_of_ranks(relation, words, cause):
     assert causes(found("mlp", spec, MLP, ranks(relation, words))) == {cause}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("change", "cause"), [
     ({"score": "local2"}, "router-score-wrong"),
     ({"normalised": "ranks-2"}, "router-normalisation-wrong"),

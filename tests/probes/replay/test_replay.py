@@ -89,6 +89,7 @@ def hypotheses(facts):
     return sorted(found, key=lambda fact: fact.get("rank"))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("attention", "norm", "component", "cause", "says"),
     [

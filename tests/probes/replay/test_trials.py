@@ -66,6 +66,7 @@ def named(family, spec, parts, *, change=(), changed=(), between=None, **given):
     return causes | ({rival.hypothesis.cause} if rival.r_ratio < 2 * best.r_ratio else set())
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("change", "cause"), [
     ({"gqa": (1, 0, 0, 1)}, "gqa-grouping-wrong"), ({"gqa_v": (0, 1, 1, 1)}, "gqa-grouping-wrong"),
     ({"q_order": (2, 0, 3, 1)}, "head-order-wrong"),

@@ -54,6 +54,7 @@ def outputs(monkeypatch, times):
     return len(made)
 
 
+@pytest.mark.deep
 def test_what_is_tried_in_phases_and_parts_is_bounded(monkeypatch):
     without = outputs(monkeypatch, 0)
     few, more, all_there_is = (outputs(monkeypatch, times) for times in (50, 100, 100_000))

@@ -142,6 +142,7 @@ def cases(table):
     return [(family, name) for name, (families, *_) in table.items() for family in families]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("family", "name"), cases(WRONG))
 def test_a_wrong_merge_is_named(zoo, compare, doctor, family, name):
     _, merge, cause, said = WRONG[name]

@@ -39,6 +39,7 @@ def examine(tmp_path, safetensors_file, compare, doctor):
     return run
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("family", "name"), cases(WRONG))
 def test_a_wrong_merge_is_named(examine, family, name):
     _, make, wanted, words = WRONG[name]

@@ -71,6 +71,7 @@ def test_settings(diagnose, setting):
     assert clean(diagnose("whatif", "--set", setting, "-f", "json")).code == 2
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "command",
     [

@@ -15,6 +15,7 @@ def given(slow_steps, tmp_path):
     return {"FACTS": str(slow_steps), "LOG": str(log)}
 
 
+@pytest.mark.sweep
 @pytest.mark.long
 @pytest.mark.parametrize("line", LINES, ids=" ".join)
 def test_argument(command, alphabet, given, line, pytestconfig):

@@ -29,6 +29,7 @@ def facts_with(text):
     ]  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("format_", FORMATS)
 def test_values_and_places(command, facts_file, groups, read_back, shown, format_):
     for texts in groups:
@@ -48,6 +49,7 @@ def test_values_and_places(command, facts_file, groups, read_back, shown, format
                 assert message in said, text
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("format_", FORMATS)
 def test_messages(command, tmp_path, groups, read_back, shown, format_):
     """Messages of a log, and messages given to decode."""

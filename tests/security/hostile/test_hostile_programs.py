@@ -85,6 +85,7 @@ def sources(tmp_path, alphabet):
     return folder, named
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("format_", ["text", "json"])
 def test_sources_that_are_searched(command, tmp_path, sources, read_back, shown, format_):
     folder, texts = sources

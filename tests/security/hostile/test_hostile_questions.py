@@ -48,6 +48,7 @@ def reads(read_back, shown):
     return reads
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("format_", ["text", "json"])
 @pytest.mark.parametrize("asked", ASKED)
 def test_a_question_about_what_is_not_there(command, alphabet, slow_steps, shown, read_back, asked,

@@ -41,6 +41,7 @@ FILLINGS = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("filling", FILLINGS)
 def test_the_time_grows_with_the_text(filling):
     small, large = text_of(filling, SIZE), text_of(filling, SIZE * TIMES)

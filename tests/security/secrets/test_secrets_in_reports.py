@@ -133,6 +133,7 @@ def test_plots(program, planted_folder, clean, tmp_path):
           *(p.read_bytes().decode("latin-1") for p in files))  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("probe", "place", "pattern"),
     [
