@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +39,7 @@ def arrows(root: Path = ROOT) -> Arrows:
 def _of_module(name: str, path: Path, known: Mapping[str, Path]) -> dict[str, frozenset[str]]:
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     found: dict[str, frozenset[str]] = {}
-    for node, when in _imports(ast.parse(path.read_text(encoding="utf-8")), START):
+    for node, when in _imports_of(path.read_text(encoding="utf-8")):
         base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
         target = ".".join(part for part in base if part)
         for alias in node.names:
@@ -47,6 +48,11 @@ def _of_module(name: str, path: Path, known: Mapping[str, Path]) -> dict[str, fr
             if reached in known and reached != name:
                 found[reached] = found.get(reached, frozenset()) | {when}
     return found
+
+
+@cache
+def _imports_of(text: str) -> list[tuple[ast.ImportFrom, str]]:
+    return list(_imports(ast.parse(text), START))
 
 
 def _imports(node: ast.AST, when: str) -> Iterator[tuple[ast.ImportFrom, str]]:
