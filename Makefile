@@ -35,7 +35,7 @@ FIGURES := tests/kb_tools/surface_figures.json
 SURFACE := tinker==0.38.0 tinker-cookbook==0.5.8 tinker-cookbook==0.6.1
 EXAMPLE := facts/examples/slow_steps.json
 
-.PHONY: help setup dev demo test test-deep quick lint prose fix types arch figures kb surface interface pages golden check bench speed compiled alike fuzz growth keyboards kills wheel smoke clean
+.PHONY: statements help setup dev demo test test-deep quick lint prose fix types arch figures kb surface interface pages golden check bench speed compiled alike fuzz growth keyboards kills wheel smoke clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 19
@@ -166,6 +166,9 @@ pages: $(DEV) ## what is made from the models: reference, lint codes, schemas fo
 
 words: $(DEV) ## learn the weights of the lexicon from tests/consultation/words and pack them
 	$(BIN)/python -m tests.consultation.learn_words
+
+statements: $(DEV) ## learn from tests/reading/statements how figures are stated
+	$(BIN)/python -m tests.reading.learn_statements
 
 golden: $(DEV) ## compare reports over all stories, sets and cases, and the facts of all artefacts
 	$(BIN)/python tests/golden/golden.py

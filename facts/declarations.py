@@ -11,6 +11,11 @@ from pydantic import Field, field_validator
 from .fact import Value, normal
 from .owner_declarations import OwnerDeclaration, declare_owners
 from .problems import ModelMedicError, Problem, did_you_mean, excerpt
+from .statement_declarations import (
+    StatementDeclaration,
+    check_statements,
+    declare_statements,
+)
 from .strict_models import Strict, check
 from .strict_yaml import Document, Read, load
 
@@ -152,6 +157,7 @@ class VocabularyFile(Strict):
     probes: dict[str, ProbeDeclaration] = {}
     questions: dict[str, QuestionDeclaration] = {}
     owners: dict[str, OwnerDeclaration] = {}
+    statements: dict[str, StatementDeclaration] = {}
 
     @field_validator("kinds")
     @classmethod
@@ -180,14 +186,17 @@ def load_vocabulary(sources: Iterable[tuple[str, str]], read: Read = load) -> di
         problems.extend(found)
         if model:
             files.append((document, model))
-    plain: dict[str, Any] = {"kinds": {}, "probes": {}, "questions": {}, "owners": {}}
+    sections = ("kinds", "probes", "questions", "owners", "statements")
+    plain: dict[str, Any] = {section: {} for section in sections}
     for document, model in files:
         problems.extend(_declare(plain, document, model))
+        problems.extend(declare_statements(plain, document, model.statements))
     problems.extend(declare_owners(plain["owners"], [(d, m.owners) for d, m in files]))
     for document, model in files:
         problems.extend(_extend(plain, document, model))
     for document, model in files:
         problems.extend(_references(plain, document, model))
+        problems.extend(check_statements(plain, document, model.statements))
     if problems:
         raise ModelMedicError(problems)
     kinds = plain["kinds"]

@@ -12,6 +12,7 @@ from .fact import Fact, Provenance, Value
 from .owners import Owner
 from .problems import Location, ModelMedicError, Problem, did_you_mean, excerpt
 from .records import NamedTuple
+from .statements import Statement
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,8 +151,8 @@ class Question(NamedTuple):
 
 
 class Vocabulary(NamedTuple):
-    """All kinds, probes, questions and owners of messages, by name. ``derived`` names the kinds
-    that only rules make, ``defaults`` holds the default attribute values by kind."""
+    """All kinds, probes, questions, owners of messages and statements, by name. ``derived`` names
+    the kinds that only rules make, ``defaults`` holds the default attribute values by kind."""
 
     kinds: Mapping[str, Kind]
     probes: Mapping[str, Probe]
@@ -159,6 +160,7 @@ class Vocabulary(NamedTuple):
     derived: frozenset[str]
     defaults: Mapping[str, Mapping[str, Value]]
     owners: Mapping[str, Owner] = {}
+    statements: Mapping[str, Statement] = {}
 
     @staticmethod
     def from_plain(plain: Mapping[str, Any]) -> Vocabulary:
@@ -173,6 +175,7 @@ class Vocabulary(NamedTuple):
             frozenset(plain["derived"]),
             plain["defaults"],
             {n: Owner.from_plain(n, o) for n, o in plain.get("owners", {}).items()},
+            {n: Statement.from_plain(n, s) for n, s in plain.get("statements", {}).items()},
         )
 
     def fact(self, kind: str, provenance: Iterable[Provenance] = (), **values: Value) -> Fact:

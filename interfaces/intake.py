@@ -1,7 +1,7 @@
 """The one way in for text: whatever brings it, the same text gives the same facts.
 
 Its content decides how a text is taken: as a form that a probe reads (a log, metrics, a script), as
-messages of software, or as a description in words.
+messages of software, or as a description in words. The figures that it states come along.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PASTED = "pasted"
 ERROR = "error message"
 DESCRIPTION = "description"
+STATEMENTS = "statements"
 ERROR_SYMPTOM = "opaque-error"
 MOST_LINES = 12
 """A text of more lines is not a description."""
@@ -84,13 +85,17 @@ class Intake:
         ``name`` is used for its places; the facts ``known`` tell which versions are installed.
         Of a file, the probes that do not go by its name have been ``tried``. Raises
         :class:`ModelMedicError` (MM347) for an unknown form."""
-        from ..probes.messages.probe import read_messages
-
         tried = tried and not text.lstrip().startswith(("{", "["))
         if form or ("\n" in text.strip() and not tried):
             found = self._recognised(text, name, form)
             if found is not None:
                 return found
+        return self._with_statements(text, name, self._plain(text, name, known, progress))
+
+    def _plain(self, text: str, name: str, known: Sequence[Fact], progress: Progress) -> Taken:
+        """A text in no form: messages of software, or a description."""
+        from ..probes.messages.probe import read_messages
+
         outcome = read_messages(text, self._vocabulary, name=name, progress=progress)
         facts, problems = outcome.facts, outcome.problems
         messages = self._messages(facts)
@@ -103,6 +108,19 @@ class Intake:
         else:
             said = self._described(text)._replace(problems=problems, unknown=facts)
         return self._compared(text, said, known)
+
+    def _with_statements(self, text: str, name: str, found: Taken) -> Taken:
+        """With the figures that a text states; it may say nothing else."""
+        from ..probes.statements.probe import read_statements
+
+        stated = read_statements(text, self._vocabulary, name=name).facts
+        if not stated:
+            return found
+        if found.title == ERROR and not found.messages and all(map(_is_told, found.facts)):
+            about = tuple(fact for fact in found.facts if fact.kind != "error_message")
+            return Taken(STATEMENTS, facts=(*about, *stated), problems=found.problems)
+        title = found.title or STATEMENTS
+        return found._replace(title=title, facts=(*found.facts, *stated), near=())
 
     def again(self, facts: Sequence[Fact]) -> list[Fact]:
         """The facts, with the text read again of each message that has nothing but its text."""
@@ -181,3 +199,11 @@ class Intake:
             for name in names
             if name in self._symptoms
         )
+
+
+def _is_told(fact: Fact) -> bool:
+    """Whether nothing but the words of a user is behind a fact, and no program."""
+    if fact.kind != "error_message":
+        return fact.kind == "text_subject"
+    said = any(fact.get(name) for name in ("exception", "level", "said_by", "owner"))
+    return fact.get("source") == "pasted" and not said

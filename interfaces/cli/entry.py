@@ -14,7 +14,7 @@ from ...facts import Fact, ModelMedicError, Problem
 from ...facts.problems import did_you_mean, excerpt
 from ..context import Context, read_stdin_bytes, text_of
 from ..inspection import STDIN
-from ..intake import ERROR, MOST_LINES, PASTED, Taken
+from ..intake import ERROR, MOST_LINES, PASTED, STATEMENTS, Taken
 from ..reports.similar import HEADING
 from ..reports.similar import title as similar_title
 from . import guess
@@ -105,6 +105,8 @@ class _Entry:
             return self._conclude(Case(found.facts, found.problems, read))
         if found.title == ERROR:
             return self._error(Case(found.facts, found.problems))
+        if found.title == STATEMENTS:
+            return self._conclude(Case(found.facts, found.problems))
         if (text or "").count("\n") >= MOST_LINES:
             return self._error(Case(found.unknown, found.problems))
         return self._description(text or "", found)

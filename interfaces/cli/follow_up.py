@@ -14,6 +14,7 @@ import click
 from ...facts.problems import INTERRUPTED
 from .. import output
 from ..context import Context
+from ..stated import read_line
 from .source_lookup import Environment, with_source
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ def conclude(
 ) -> int:
     """Diagnose a case and write the report; with ``follow_up`` after all that probes can add, on a
     terminal with what the user lets them add. The exit code of the last report."""
+    if context.format == "text" and (stated := read_line(case.facts, context.base.vocabulary)):
+        _say(stated)
     loop = _Loop(context, source, pictures)
     if follow_up and not case.interrupted:
         case = loop.exhausted(case)

@@ -16,6 +16,7 @@ from ..intake import ERROR_SYMPTOM, Intake, Taken
 from ..reports.formats.text import message_lines, read_lines
 from ..reports.layout import Line, counted, problem_lines
 from ..reports.similar import similar_lines
+from ..stated import read_line
 from .answers import choose, consent, is_unsure, value_of
 from .drivers import Driver
 from .texts import Texts
@@ -177,6 +178,8 @@ class InputHandler:
         self._driver.show(said)
         self._driver.show(similar_lines(found.similar))
         facts = found.facts
+        if known and (stated := read_line(facts, dialogue.doctor.base.vocabulary)):
+            self._driver.show([Line(stated, 2, "dim")])
         if found.is_error and not known:  # an unknown error: its triage
             source = (Provenance("answer", certainty="stated"),)
             fact = dialogue.doctor.base.vocabulary.fact

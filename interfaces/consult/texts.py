@@ -14,6 +14,7 @@ from ...engine.diagnosis.dialogue.dialogue import (
 )
 from ..intake import Taken
 from ..reports.layout import Line
+from ..stated import is_stated, read_line
 from .phrasing import Phrasing, Step, fact_text
 
 _OPENING = "What is wrong? Say it in your own words, paste the error, or choose:"
@@ -109,12 +110,15 @@ class Texts:
 
     def understood(self, found: Taken) -> Iterator[Line]:
         """The symptoms in a text, those that it denies, and the causes that it names."""
-        heard = [f for f in found.facts if f.kind in ("symptom", "error_message")] or found.facts
+        plain = [fact for fact in found.facts if not is_stated(fact)]
+        heard = [f for f in plain if f.kind in ("symptom", "error_message")] or plain
         for fact in heard[:_MAX_FACTS]:
             mark = "" if fact.get("present") is False else "understood: "
             yield Line(self.phrasing.said(fact), 2, "dim", mark=mark)
         if len(heard) > _MAX_FACTS:
             yield Line(f"and {len(heard) - _MAX_FACTS} more", 2, "dim")
+        if stated := read_line(found.facts, self._base.vocabulary):
+            yield Line(stated, 2, "dim")
         for tree in dict.fromkeys(found.onward.values()):
             told = f"no triage of its own; if this is so as well, type {tree}: "
             yield Line(told + self.phrasing.symptom(tree), 2, "dim")

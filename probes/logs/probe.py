@@ -20,6 +20,7 @@ from ..messages.message import Message
 from ..messages.probe import MAX_CHARACTERS, MAX_SURROUNDINGS, Place, add_messages, add_text
 from ..outcome import Collector, Outcome
 from ..shared.redaction import SessionNames, without_keys
+from ..statements.probe import read_statements
 from .files import HEAD, MAX_BYTES, LogFamilies, LogStream, Piece, in_time_order, size_of
 from .recognition import reads_like_log
 from .silence import SilenceFinder
@@ -33,6 +34,7 @@ SILENCE_S = 60.0
 _ALWAYS_LOGGED = ("billing-paused", "capacity-wait", "heartbeat-failed", "queue-paused")
 _SDK = (b"tinker.lib.", b"tinker_cookbook.", b"tinker._base_client")
 _SOURCE = "probe:logs"
+_OF_A_COURSE = frozenset(("training_metric", "timing_summary"))
 MAX_SHORT = MAX_SURROUNDINGS
 """Bytes of a log that is read like any text."""
 
@@ -43,7 +45,7 @@ def gather_logs(
 ) -> Outcome:  # fmt: skip
     """The ``error_message``, ``http_response`` and ``log_event`` facts of one log, and the
     ``training_metric`` facts of the metrics that a program printed by step, unless a run folder
-    next to the log has them.
+    next to the log has them. A short log also gives the figures that it states.
 
     ``path`` is a log file, to which its rotated siblings are added unless ``rotated`` is false, or
     the files of one log in any order; ``.gz``, ``.bz2`` and ``.xz`` are unpacked. The facts are
@@ -103,7 +105,7 @@ def gather_logs(
         message = "nothing here reads like a line of a log, an error or a traceback"
         problem = Problem("MM498", message, where, "give the log of the run, or its traceback")
         outcome = Outcome(problems=(problem,))
-    return outcome
+    return Outcome.joined(outcome, short.stated(vocabulary, where.path if len(files) == 1 else ""))
 
 
 def gather_found(
@@ -144,6 +146,12 @@ class _Short:
             return counted
         plain = plain_text(SessionNames().hide(without_keys(text)), MAX_CHARACTERS)
         return add_text(collector, plain.lines, place, where, alone=False)
+
+    def stated(self, vocabulary: Vocabulary, name: str) -> Outcome:
+        """The figures that it states, but those of a course, which the metrics tell."""
+        text = b"".join(self._parts).decode("utf-8", "replace") if self._left >= 0 else ""
+        found = read_statements(text if name else "", vocabulary, name=name)
+        return Outcome(tuple(fact for fact in found.facts if fact.kind not in _OF_A_COURSE))
 
 
 def _files(path: Path | Sequence[Path], rotated: bool) -> tuple[Path, ...]:

@@ -4,10 +4,11 @@ import pytest
 from tests.architecture import arrows, figures
 
 MAX_MODULES = 20
-# Of a fact 573 in 49, and the six of one more file that look closer where a digest in the report
+# Eight of the files of an error text read the figures that it states.
+# Of a fact 575 in 49, and the six of one more file that look closer where a digest in the report
 # reads like encoded text, which depends on the digest.
-MAX_FUNCTIONS = 580
-MAX_FILES = {"a fact": 50, "an error text": 87, "a script": 166}
+MAX_FUNCTIONS = 581
+MAX_FILES = {"a fact": 50, "an error text": 95, "a script": 166}
 
 
 @pytest.fixture(scope="module")

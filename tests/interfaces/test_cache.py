@@ -258,7 +258,6 @@ def _with(line, **changed):
     return json.dumps(plain | changed).encode() if isinstance(plain, dict) else line
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_cannot_be_trusted_is_made_anew(stored, cache, answered, was_used, right, damage):
     sound = stored.read_bytes()
@@ -304,7 +303,6 @@ def test_a_body_rebuilt_without_a_change_is_the_same(stored, main_job):
 
 @pytest.mark.deep
 def test_nonsense_in_the_place_of_the_shipped_knowledge(main_job):
-    """It has sections that are empty in the small one."""
     job, path = main_job
     wanted, sound = job(), path.read_bytes()
     poison(path, POISONS["upside down"](parts(path)[1]))

@@ -3,7 +3,8 @@
 import pytest
 
 from modelmedic.engine import Diagnoser
-from modelmedic.interfaces.intake import Intake
+from modelmedic.interfaces.intake import STATEMENTS, Intake
+from modelmedic.interfaces.stated import read_line
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +62,28 @@ def test_an_unknown_error_is_an_error_all_the_same(intake: Intake) -> None:
     assert not found.messages
     assert found.is_error
     assert [fact.kind for fact in found.facts] == ["error_message"]
+
+
+def test_a_text_may_state_figures_and_nothing_else(intake: Intake, doctor: Diagnoser) -> None:
+    found = intake.read("LoRA rank 32, learning rate 4e-4", "notes")
+    assert found.title == STATEMENTS
+    assert not found.is_error
+    assert {fact.provenance[0].location for fact in found.facts} == {"notes:1"}
+    said = read_line(found.facts, doctor.base.vocabulary)
+    assert said == "Read from your text: LoRA rank 32; learning rate 0.0004."
+
+
+def test_errors_and_descriptions_bring_their_figures(intake: Intake, doctor: Diagnoser) -> None:
+    found = intake.read("AssertionError: rotary: R-ratio 48.31 exceeds tolerance 1.2")
+    assert found.is_error
+    said = read_line(found.facts, doctor.base.vocabulary)
+    assert said == "Read from your text: R-ratio of rotary 48.31, tolerance 1.2."
+    found = intake.read("my training is slow (step time 90 s)")
+    assert {fact.kind for fact in found.facts} == {"symptom", "timing_summary"}
+
+
+def test_a_user_who_names_software_reports_no_error(intake: Intake) -> None:
+    found = intake.read("the token match rate is 46 % on trn1.32xlarge with tp_degree=8")
+    assert found.title == STATEMENTS
+    kinds = {fact.kind for fact in found.facts}
+    assert kinds == {"text_subject", "smoke_result", "neuron_machine", "neuron_config"}

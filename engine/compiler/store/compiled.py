@@ -8,6 +8,7 @@ from mmap import mmap
 from ....facts import Attribute, Kind, Probe, Question, Vocabulary
 from ....facts.owners import Owner
 from ....facts.records import NamedTuple
+from ....facts.statements import Statement
 from ...inference.operators import identity
 from ...inference.program import (
     Aggregate,
@@ -89,6 +90,7 @@ def encode(compiled: Compiled) -> bytes:
         "alpha": {kind: plain_table(table) for kind, table in index.alpha.items()},
         "kinds": {name: _plain_kind(kind) for name, kind in vocabulary.kinds.items()},
         "owners": {name: list(owner) for name, owner in vocabulary.owners.items()},
+        "statements": {name: list(each) for name, each in vocabulary.statements.items()},
         "causes": compiled.causes,
         "concluding": index.concluding,
         **catalogue,
@@ -142,6 +144,7 @@ def _vocabulary(head: Mapping[str, Any], sections: Mapping[str, StoredSection]) 
         frozenset(head["derived"]),
         dict(head["defaults"]),
         StoredMap(sections["owners"], _owner),
+        StoredMap(sections["statements"], Statement.from_stored),
     )
 
 

@@ -1,0 +1,101 @@
+"""Reads the figures that a text states of declared observables.
+
+For each pair of a name and a figure in a row, weights learned from texts of many people
+(``weights.json``, written by ``make statements``) tell the chance that the figure is the value of
+the name, or its limit. A figure goes to the name that it fits best, if that is likely enough.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ...facts.statements import Statement
+from ..text.values import json_table
+from .names import Names, names_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .pairs import Pair
+    from .rows import Row
+
+MAX_CHARACTERS = 200_000
+VALUE, LIMIT = 0, 1
+ENOUGH = 0.9
+"""The chance from which a figure is read."""
+_ENOUGH_OF_LIMIT = 0.5
+_BECOMES = re.compile(r"->|→|\bto\b|\bthen\b|\bafter\b|\bnow\b", re.IGNORECASE)
+
+Weights = Mapping[str, Sequence[float]]
+"""For each sign those of a value and of a limit; that of neither is 0."""
+
+
+class Said(NamedTuple):
+    """A statement of a text: the name of its declaration, the value in the base unit, the subject
+    and the limit if it has them, and its line. It is ``replaced`` where the text goes on to say
+    what it has become."""
+
+    statement: str
+    value: float | str
+    subject: str = ""
+    limit: float | None = None
+    line: int = 1
+    quote: str = ""
+    replaced: bool = False
+
+
+def read_statements(
+    text: str, statements: tuple[Statement, ...], weights: Weights | None = None
+) -> list[Said]:
+    """The observables of ``statements`` in a text, in the order of its rows. A figure without a
+    declared name is never read."""
+    text = text[:MAX_CHARACTERS]
+    names = names_of(statements)
+    if not names.may_be_in(text):
+        return []  # most texts, for which nothing more is imported
+    from .rows import rows_of
+
+    admitted = names.admitted(text)
+    known: Weights = json_table(__file__, "weights.json") if weights is None else weights
+    lines = text.split("\n")
+    found: list[Said] = []
+    for row in rows_of(text):
+        quote = lines[row.line - 1].strip()[:200] if row.line <= len(lines) else ""
+        found += (said._replace(quote=quote) for said in _of_row(row, names, admitted, known))
+    return list(dict.fromkeys(found))
+
+
+def chances(signs: Iterable[str], weights: Weights) -> tuple[float, float]:
+    """The chances that a figure is the value, and the limit, of a name."""
+    told = [weights[sign] for sign in signs if sign in weights]
+    value, limit = (math.exp(min(30.0, math.fsum(w[n] for w in told))) for n in (VALUE, LIMIT))
+    return value / (1 + value + limit), limit / (1 + value + limit)
+
+
+def _of_row(row: Row, names: Names, admitted: frozenset[str], weights: Weights) -> Iterator[Said]:
+    from .pairs import pairs_of
+
+    judged = [(chances(p.signs, weights), p) for p in pairs_of(row, names, admitted)]
+    best: dict[int, tuple[float, Pair]] = {}
+    for (chance, _), pair in judged:
+        if chance > best.get(pair.figure.start, (ENOUGH,))[0]:
+            best[pair.figure.start] = chance, pair
+    chosen = [pair for _, pair in sorted(best.values(), key=lambda each: each[1].figure.start)]
+    for pair in chosen:
+        statement = pair.name.statement
+        limits = [
+            (chance, other.value) for (_, chance), other in judged
+            if other.name.statement == statement and chance > _ENOUGH_OF_LIMIT
+            and other.name.subject == pair.name.subject and isinstance(other.value, float)
+        ]  # fmt: skip
+        limit = float(max(limits)[1]) if limits else None
+        subject = pair.name.subject or names.subject(statement, row.text, pair.figure.start)
+        replaced = _is_replaced(row.text, pair, chosen)
+        yield Said(statement.name, pair.value, subject, limit, row.line, "", replaced)
+
+
+def _is_replaced(row: str, pair: Pair, chosen: Sequence[Pair]) -> bool:
+    last = [other.figure for other in chosen if other.name == pair.name][-1]
+    return pair.figure.end < last.start and bool(_BECOMES.search(row[pair.figure.end : last.start]))
