@@ -43,6 +43,10 @@ class StatementDeclaration(Strict):
     subjects_of: str = Field("", description="Statement whose subjects it shares.")
     unnamed: str = Field("", description="The subject where a text names none.")
     limit: str = Field("", description="Attribute for a limit that is stated with the figure.")
+    difference: str = Field("", description="Attribute for the limit less the figure.")
+    percent_above: float | None = Field(
+        None, description="Figures above it are percentages that lack their sign."
+    )
     about: list[str] = Field([], description="Words one of which the text must have.")
     unless: list[str] = Field([], description="Words that the text must not have.")
     form: Literal["number", "version", "word"] = Field("number", description="What it is.")
@@ -102,7 +106,9 @@ def check_statements(
             yield _unknown("kind", entry.kind, plain["kinds"], where)
             continue
         attributes = kind["attributes"]
-        used = (entry.attribute, entry.subject, entry.limit, *entry.fixed)
+        used = (
+            entry.attribute, entry.subject, entry.limit, entry.difference, *entry.fixed
+        )  # fmt: skip
         for each in filter(None, used):
             if each not in attributes:
                 yield _unknown("attribute", each, attributes, where)

@@ -23,8 +23,9 @@ class Statement(NamedTuple):
     ``units`` have factors; ``telling`` units name the observable themselves (``tok/s``).
     ``subjects`` are the words for each subject, which goes to the attribute ``subject``;
     ``unnamed`` is the subject where a text names none. Without names, its subjects are its names.
-    ``limit`` is the attribute of a limit or of what the figure is compared with. It is read only
-    where the text has one of the words ``about``, and none of ``unless``. ``form`` is number,
+    ``limit`` is the attribute of a limit or of what the figure is compared with, ``difference``
+    that of the limit less the figure; figures beyond ``percent_above`` are percentages. It is read
+    only where the text has one of the words ``about``, and none of ``unless``. ``form`` is number,
     version or word, which matches ``pattern`` (and needs no name then). Everything is
     immutable and can be hashed.
     """
@@ -45,6 +46,8 @@ class Statement(NamedTuple):
     subjects: tuple[tuple[str, tuple[str, ...]], ...] = ()
     unnamed: str = ""
     limit: str = ""
+    difference: str = ""
+    percent_above: float | None = None
     about: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     form: str = "number"

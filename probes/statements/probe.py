@@ -6,14 +6,18 @@ a change (``from 4.2 to 1.1``) the new one counts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from ...facts.fact import Value
 from ...facts.kinds import Vocabulary
 from ...facts.statements import Statement
 from ...reading.statements import reader
+from ...reading.statements.figures import times
 from ...reading.statements.reader import Said
 from ..outcome import Collector, Outcome
+
+_OF_ALL = re.compile(r"[\W_]*(?:all|total|overall|average|mean)\b[\W_]", re.IGNORECASE)
 
 Values = dict[str, Value]
 Place = tuple[str, int]
@@ -34,17 +38,20 @@ gather_statements = read_statements  # under the name that all probes have
 
 
 def _current(said: Iterable[Said]) -> list[Said]:
-    """Keep one value for each observable of each subject; leave out those that differ."""
+    """Keep one value for each observable of each subject; of those that differ the one of the row
+    for all, or none."""
     groups: dict[tuple[str, str], list[Said]] = {}
     for each in said:
         if not each.replaced:
             groups.setdefault((each.statement, each.subject), []).append(each)
-    return [
-        each
-        for group in groups.values()
-        if len({said.value for said in group}) == 1
-        for each in group[:1]
-    ]
+    found = []
+    for group in groups.values():
+        whole = [said for said in group if _OF_ALL.match(said.quote)]
+        for said in (group, whole):
+            if len({each.value for each in said}) == 1:
+                found.append(said[0])
+                break
+    return found
 
 
 def _merged(said: Iterable[Said], vocabulary: Vocabulary) -> list[tuple[tuple[str, int], Values]]:
@@ -72,7 +79,18 @@ def _values(statement: Statement, said: Said, vocabulary: Vocabulary) -> Values:
     values: Values = dict(statement.fixed)
     if statement.subject:
         values[statement.subject] = subject
-    values[statement.attribute] = int(said.value) if statement.integer else said.value
+    value = _share(said.value, statement)
+    values[statement.attribute] = int(said.value) if statement.integer else value
     if statement.limit in attributes and said.limit is not None:
-        values[statement.limit] = said.limit
+        values[statement.limit] = limit = _share(said.limit, statement)
+        if statement.difference and isinstance(value, float) and isinstance(limit, float):
+            values[statement.difference] = round(limit - value, 12)  # of decimals
     return values
+
+
+def _share(value: float | str, statement: Statement) -> float | str:
+    """A figure, as a share where it is a percentage without its sign."""
+    above = statement.percent_above
+    if above is None or isinstance(value, str) or value <= above:
+        return value
+    return times(value, 0.01)

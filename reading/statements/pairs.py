@@ -14,7 +14,8 @@ from .figures import Figure, numbers, times, versions
 from .names import Name, Names
 from .rows import Row
 
-FARTHEST = 90
+FARTHEST, FARTHEST_AHEAD = 90, 30
+"""Characters between a name and a figure behind it, or ahead of it."""
 _MOST = 40
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z']*|->|=>|==|>=|<=|\d+(?:\.\d+)?|[^\w\s]")
 _BREAK = re.compile(r"[.!?]\s+[A-Z]|;\s")
@@ -71,7 +72,7 @@ class _RowReader:
             if figure.start < name.end and name.start < figure.end:
                 continue
             start, end = self._between(name, figure)
-            if end - start > FARTHEST:
+            if end - start > (FARTHEST if figure.start >= name.end else FARTHEST_AHEAD):
                 continue
             read = self._value(name, figure)
             if read is not None:

@@ -28,6 +28,9 @@ ENOUGH = 0.9
 _ENOUGH_OF_LIMIT = 0.5
 _BECOMES = re.compile(r"->|→|\bto\b|\bthen\b|\bafter\b|\bnow\b", re.IGNORECASE)
 
+Judged = Sequence[tuple[float, float, "Pair"]]
+"""The pairs of a row, each with the chances that it is a value and that it is a limit."""
+
 Weights = Mapping[str, Sequence[float]]
 """For each sign those of a value and of a limit; that of neither is 0."""
 
@@ -60,10 +63,12 @@ def read_statements(
     admitted = names.admitted(text)
     known: Weights = json_table(__file__, "weights.json") if weights is None else weights
     lines = text.split("\n")
+    judged = [(row, _judged(row, names, admitted, known)) for row in rows_of(text)]
+    limits = _limits(judged)
     found: list[Said] = []
-    for row in rows_of(text):
+    for row, pairs in judged:
         quote = lines[row.line - 1].strip()[:200] if row.line <= len(lines) else ""
-        found += (said._replace(quote=quote) for said in _of_row(row, names, admitted, known))
+        found += (said._replace(quote=quote) for said in _of_row(row, pairs, names, limits))
     return list(dict.fromkeys(found))
 
 
@@ -74,26 +79,39 @@ def chances(signs: Iterable[str], weights: Weights) -> tuple[float, float]:
     return value / (1 + value + limit), limit / (1 + value + limit)
 
 
-def _of_row(row: Row, names: Names, admitted: frozenset[str], weights: Weights) -> Iterator[Said]:
+def _judged(
+    row: Row, names: Names, admitted: frozenset[str], weights: Weights
+) -> list[tuple[float, float, Pair]]:
     from .pairs import pairs_of
 
-    judged = [(chances(p.signs, weights), p) for p in pairs_of(row, names, admitted)]
+    return [(*chances(p.signs, weights), p) for p in pairs_of(row, names, admitted)]
+
+
+def _limits(judged: Iterable[tuple[Row, Judged]]) -> dict[tuple[str, str, str], float]:
+    """The likeliest limit for each record, statement and subject that is a name."""
+    best: dict[tuple[str, str, str], tuple[float, float]] = {}
+    for row, pairs in judged:
+        for _, chance, pair in pairs:
+            key = row.record, pair.name.statement.name, pair.name.subject
+            if isinstance(pair.value, float) and chance > best.get(key, (_ENOUGH_OF_LIMIT,))[0]:
+                best[key] = chance, pair.value
+    return {key: value for key, (_, value) in best.items()}
+
+
+def _of_row(
+    row: Row, judged: Judged, names: Names, limits: Mapping[tuple[str, str, str], float]
+) -> Iterator[Said]:
     best: dict[int, tuple[float, Pair]] = {}
-    for (chance, _), pair in judged:
+    for chance, _, pair in judged:
         if chance > best.get(pair.figure.start, (ENOUGH,))[0]:
             best[pair.figure.start] = chance, pair
     chosen = [pair for _, pair in sorted(best.values(), key=lambda each: each[1].figure.start)]
     for pair in chosen:
-        statement = pair.name.statement
-        limits = [
-            (chance, other.value) for (_, chance), other in judged
-            if other.name.statement == statement and chance > _ENOUGH_OF_LIMIT
-            and other.name.subject == pair.name.subject and isinstance(other.value, float)
-        ]  # fmt: skip
-        limit = float(max(limits)[1]) if limits else None
-        subject = pair.name.subject or names.subject(statement, row.text, pair.figure.start)
+        name = pair.name
+        limit = limits.get((row.record, name.statement.name, name.subject))
+        subject = name.subject or names.subject(name.statement, row.text, pair.figure.start)
         replaced = _is_replaced(row.text, pair, chosen)
-        yield Said(statement.name, pair.value, subject, limit, row.line, "", replaced)
+        yield Said(name.statement.name, pair.value, subject, limit, row.line, "", replaced)
 
 
 def _is_replaced(row: str, pair: Pair, chosen: Sequence[Pair]) -> bool:

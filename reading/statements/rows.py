@@ -46,6 +46,12 @@ class Row(NamedTuple):
     form: str
     line: int
 
+    @property
+    def record(self) -> str:
+        """The same for all values of an object or of a row of a table."""
+        is_whole = self.form not in (TABLE, OBJECT)
+        return str(self.line) if is_whole else self.text.rpartition(" | ")[0]
+
 
 def rows_of(text: str) -> Iterator[Row]:
     """The rows of a text in order, each of at most 1,000 characters."""
@@ -99,7 +105,7 @@ def _line(line: str, number: int, above: list[tuple[int, str]]) -> Iterator[tupl
         above.append((indent + 1, keyed[2]))
         return
     yield f"{context} | {line}" if context else line, KEY if keyed else LINE, number
-    if keyed and not _NUMBER.match(keyed[3]) and len(keyed[3]) < _SHORT:
+    if keyed and not any(map(str.isdigit, keyed[3])) and len(keyed[3]) < _SHORT:
         above.append((indent, keyed[3]))
 
 

@@ -82,6 +82,8 @@ def examples(texts: Iterable[Told], statements: tuple[Statement, ...]) -> Any:
         admitted = names.admitted(each.text)
         for row in rows_of(each.text):
             for pair in pairs_of(row, names, admitted):
+                if pair.name.statement.name not in OBSERVABLES:
+                    continue  # the texts do not say
                 said = (observable(pair.name.statement.name), bare(pair.value))
                 signs.append(pair.signs)
                 kinds.append(VALUE if said in each.values else
@@ -91,7 +93,7 @@ def examples(texts: Iterable[Told], statements: tuple[Statement, ...]) -> Any:
 
 def observable(statement: str) -> str:
     """The name that the texts use for the observable of a statement."""
-    return OBSERVABLES.get(statement, statement)
+    return OBSERVABLES.get(statement, "")
 
 
 OBSERVABLES = {

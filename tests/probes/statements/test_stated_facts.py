@@ -57,14 +57,28 @@ def test_a_fact_has_its_place_and_is_stated(vocabulary):
             "| component | R-ratio | cosine |\n|---|---|---|\n| mlp | 4.5 | 0.98 |",
             [("component_result", {"component": "mlp", "r_ratio": 4.5, "cosine": 0.98})],
         ),
-        (
-            "gsm8k 0.71, baseline 0.75",
-            [("benchmark_result", {"task": "gsm8k", "score": 0.71, "baseline": 0.75})],
-        ),
     ],
 )
 def test_statements_become_facts(text, facts, vocabulary):
     assert told(text, vocabulary) == facts
+
+
+def test_points_are_shares_and_a_loss_is_worked_out(vocabulary):
+    text = "task,n,hf,neuron,diff\ngsm8k,500,79.4,72.9,-6.5\ntriviaqa,500,63.8,63.4,-0.4"
+    assert told(text, vocabulary) == [
+        ("benchmark_result", {"task": "gsm8k", "score": 0.729, "baseline": 0.794, "delta": 0.065}),
+        (
+            "benchmark_result",
+            {"task": "triviaqa", "score": 0.634, "baseline": 0.638, "delta": 0.004},
+        ),
+    ]
+
+
+def test_of_values_that_differ_the_one_of_the_row_for_all_counts(vocabulary):
+    text = "| prompt | token match rate |\n|---|---|\n| a | 0.4 |\n| b | 0.6 |\n| **all** | 0.5 |"
+    assert told(text, vocabulary) == [
+        ("smoke_result", {"check": "token-matching", "match_rate": 0.5})
+    ]
 
 
 @pytest.mark.parametrize(
