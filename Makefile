@@ -35,7 +35,7 @@ FIGURES := tests/kb_tools/surface_figures.json
 SURFACE := tinker==0.38.0 tinker-cookbook==0.5.8 tinker-cookbook==0.6.1
 EXAMPLE := facts/examples/slow_steps.json
 
-.PHONY: statements help setup dev demo test test-deep quick lint prose fix types arch figures kb surface interface pages golden check bench speed compiled alike fuzz growth keyboards kills wheel smoke clean
+.PHONY: help setup dev demo test test-heavy test-deep statements quick lint prose fix types arch figures kb surface interface pages golden check bench speed compiled alike fuzz growth keyboards kills wheel smoke clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 19
@@ -100,13 +100,13 @@ demo: $(RUN) ## the main job on a real example: a fine-tuning run with slow step
 test: $(DEV) ## the tests, with the same examples in every run
 	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
 
-# What `make test-deep` runs: all of it takes an hour; DEEP=heavy runs the tests that need extras.
-DEEP ?= deep or long or hypothesis or heavy
+test-heavy: $(DEV) ## the tests that need extras: torch, transformers, the SDK and its cookbook
+	$(BIN)/pytest -n auto --dist loadgroup -m 'heavy and not deep and not bench' $(ARGS)
 
 # `hypothesis` is the mark that hypothesis gives to its properties; `long` is in both runs.
 test-deep: $(DEV) ## all examples of the properties from new seeds, what is long, what needs extras
 	DIFFERENTIAL=deep DIFFERENTIAL_SEED=$${DIFFERENTIAL_SEED:-$$RANDOM} \
-	  $(BIN)/pytest -n auto --dist loadgroup --deep -m '($(DEEP)) and not bench' $(ARGS)
+	  $(BIN)/pytest -n auto --dist loadgroup --deep -m '(deep or long or hypothesis or heavy) and not bench' $(ARGS)
 
 quick: $(DEV) ## the tests that take no seconds
 	$(BIN)/pytest -n auto --dist loadgroup -m 'not slow and not bench and not deep and not heavy' $(ARGS)

@@ -97,6 +97,7 @@ def test_the_table_has_each_kind_with_its_component_and_causes(sets: Sets, name:
         assert (half, part, told) == (half_of(kind), fault.part, causes_of(fault))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("row", SAMPLE, ids=lambda row: row[1][0])
 def test_a_kind_shows_beyond_rounding_first_at_its_component(
     sets: Sets, pairs: Pairs, row: Row

@@ -84,6 +84,7 @@ def findings(report):
     return [d.id for d in report.diagnoses if d.kind != "benign"]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("broken", "family", "seed"), RUNS,
                          ids=[f"{b.fault}-{name}-{seed}" for b, name, seed in RUNS])  # fmt: skip
 @pytest.mark.parametrize("isolated", [False, True], ids=["one-pass", "each-alone"])
@@ -114,6 +115,7 @@ SOUND: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", SOUND)
 @pytest.mark.parametrize("isolated", [False, True], ids=["one-pass", "each-alone"])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.deep) for n in (1, 2))])

@@ -45,6 +45,7 @@ def references(tmp_path_factory):
     return of
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("name", "arch", "seed"), SAMPLE)
 def test_component_and_cause_come_first(doctor, references, tmp_path, name, arch, seed):
     place, model, plan = references(arch, seed)

@@ -112,6 +112,7 @@ STATUSES = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("status", STATUSES)
 def test_capabilities_refused_with_a_status(status, vocabulary, first_diagnosis):
     exception, diagnosis = STATUSES[status]
@@ -136,6 +137,7 @@ def test_capabilities_refused_with_a_status(status, vocabulary, first_diagnosis)
     assert first_diagnosis(outcome) == diagnosis
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 409, 422, 429, 500, 504])
 def test_creation_refused_with_a_status(status, vocabulary, first_diagnosis):
     exception, diagnosis = STATUSES[status]
