@@ -191,7 +191,8 @@ compiled: $(DEV) ## the library with its inner modules compiled, in build/compil
 
 alike: compiled ## the tests of the engine on the compiled modules (without the reference evaluator)
 	PYTHONPATH=$(CURDIR)/$(COMPILED) MODELMEDIC_UNDER_TEST=$(CURDIR)/$(COMPILED)/modelmedic \
-	  $(BIN)/pytest -q -n auto --dist loadgroup -k "not reference" tests/engine $(ARGS)
+	  $(BIN)/pytest -q -n auto --dist loadgroup -k "not reference" \
+	  tests/engine/test_conformance.py tests/engine/test_laws*.py tests/engine/test_screening.py $(ARGS)
 
 # Led by coverage where atheris can be installed (CPython on Linux and macOS), else by chance.
 fuzz: $(DEV) ## broken inputs for every loader, ten minutes each

@@ -38,7 +38,7 @@ main(sys.argv[1:])
 """
 
 LARGE = 100  # files: the shipped knowledge has hundreds
-SHARE = 20  # without --deep, a property is tried on one example in so many
+SHARE = 40  # without --deep, a property is tried on one example in so many
 OF_A_SWEEP = 4  # without --deep, one in so many of its cases is tried
 
 # Time limits are pytest-timeout's. Every run tries the same examples, so that a change is judged by
@@ -127,7 +127,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for function in {getattr(item, "function", None) for item in items}:
         own = getattr(function, "_hypothesis_internal_use_settings", None)
         if own is not None:
-            few = max(own.max_examples // SHARE, min(own.max_examples, 5))
+            few = max(own.max_examples // SHARE, min(own.max_examples, 4))
             fixed = settings(own, max_examples=few, derandomize=True, database=None)
             function._hypothesis_internal_use_settings = fixed  # type: ignore[union-attr]
 

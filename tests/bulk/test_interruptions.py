@@ -75,6 +75,7 @@ def stop_somewhere(process: subprocess.Popen[str], journal: Path, after: int, ho
     return journal.exists()
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.deep) for n in (1, 2, 3))])

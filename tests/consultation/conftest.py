@@ -202,7 +202,7 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def terminal(home: Path) -> Iterator[Callable[..., Terminal]]:
+def terminal(home: Path, compiled: Path) -> Iterator[Callable[..., Terminal]]:
     """Starts ``diagnose`` in a terminal."""
     opened: list[Terminal] = []
 
@@ -212,6 +212,7 @@ def terminal(home: Path) -> Iterator[Callable[..., Terminal]]:
         removed = ("NO_COLOR", "ACCESSIBLE", "MODELMEDIC_KEYS", "INPUTRC", "COLUMNS", "LINES")
         environment = {k: v for k, v in os.environ.items() if k not in removed}
         environment |= {"XDG_STATE_HOME": str(home), "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+        environment["MODELMEDIC_CACHE"] = str(compiled)  # a test may end before it is written
         size = {"columns": columns, "rows": rows}
         opened.append(Terminal(environment | variables, *options, **size, program=program))
         return opened[-1]

@@ -116,6 +116,7 @@ def test_inspecting_the_folder_of_a_stranger(
     assert not trap.mark.exists()
 
 
+@pytest.mark.deep
 def test_pickled_objects_are_not_loaded(watched, hostile_folder, trap):
     for name in sorted(os.listdir(hostile_folder)):
         answer, events = watched("inspect", hostile_folder / name)

@@ -7,7 +7,7 @@ import pytest
 
 from modelmedic.interfaces.reports.formats import FORMATS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sweep]
 
 
 @pytest.fixture(scope="module")
