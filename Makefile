@@ -174,7 +174,7 @@ golden: $(DEV) ## compare reports over all stories, sets and cases, and the fact
 	$(BIN)/python tests/golden/golden.py
 	$(BIN)/python tests/golden/facts.py
 
-check: lint types arch kb surface smoke alike golden test test-deep ## everything that CI runs
+check: lint types arch kb surface smoke alike golden test test-deep ## what CI runs, and all sweeps
 
 bench: $(DEV) ## all measurements; hours, with a million records
 	$(BIN)/pytest -m bench -s tests/benchmarks/bench_*.py $(ARGS)

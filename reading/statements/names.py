@@ -12,6 +12,7 @@ from ...facts.statements import Statement
 _WORD = re.compile(r"[A-Za-z0-9²]+")
 _JOINT = re.compile(r"[\s_/.-]?")
 _KEY_UNIT = re.compile(r"[_ ]?[(\[]?(%|[A-Za-zµ]{1,12})[)\]]?(?![A-Za-z])")
+# Digits may follow a name of so few letters: TP8.
 _GLUED = re.compile(r"([A-Za-z]{1,2})\d{1,3}\Z")
 _PATH = re.compile(r"[\w.\[\]]{1,80}\Z")
 _NUMBERED = re.compile(
@@ -19,8 +20,6 @@ _NUMBERED = re.compile(
 )
 _BEFORE = 40
 _MOST_WORDS = 5
-_SHORT = 2
-"""Names of so many letters may stand right before a whole number: TP8."""
 
 
 class Name(NamedTuple):
