@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
 from ...facts.problems import Location, ModelMedicError, Problem
+from ...facts.progress import Progress
 from .. import output
 from ..cli.follow_up import Case, conclude
 from ..cli.options import FAIL_ON, PATH, command, common, common_reading, detail
@@ -115,14 +117,10 @@ def _captured(wish: _Wish) -> None:
         plan = Plan(_ids(wish, model.config), wish.decode, wish.modules)
         runs = {"ref_fp32": capture_run(model, plan, wish.folder, "ref_fp32", progress=watch)}
         port = load_port(wish.port, model, dtype=wish.dtype).to(wish.device)
-        try:
+        with _of_the_port(wish):
             runs["target"] = capture_run(port, plan, wish.folder, "target", progress=watch)
-        except ModelMedicError:
-            raise
-        except Exception as error:  # of the user's code
-            text = f"the port failed while running: {type(error).__name__}: {error}"
-            raise ModelMedicError(Problem("MM533", text[:600], Location(wish.port), "")) from error
         del port
+        _traced(wish, model, plan, watch)
         decoded = min(runs[role]["decoded"] for role in runs)
         start = plan.prompt if decoded else None
         write_reference(model, wish.folder, {}, seed=wish.seed, decode_from=start, weights=weights)
@@ -131,6 +129,36 @@ def _captured(wish: _Wish) -> None:
         low = lowered(model, getattr(torch, wish.dtype))  # in place: one model at a time
         runs["ref_bf16"] = capture_run(low, plan, wish.folder, "ref_bf16", progress=watch)
         _add_runs(wish.folder, runs)
+
+
+@contextmanager
+def _of_the_port(wish: _Wish) -> Iterator[None]:
+    try:
+        yield
+    except ModelMedicError:
+        raise
+    except Exception as error:  # of the user's code
+        text = f"the port failed while running: {type(error).__name__}: {error}"
+        raise ModelMedicError(Problem("MM533", text[:600], Location(wish.port), "")) from error
+
+
+def _traced(wish: _Wish, model: Any, plan: Any, watch: Progress) -> None:
+    """Record the operations of both models in FP32, if the port runs in it."""
+    from ...probes.capture import load_port, trace_run
+    from ...probes.trace.stored import remove_traces, write_trace
+
+    remove_traces(wish.folder)
+    try:
+        with _of_the_port(wish):
+            port = load_port(wish.port, model, dtype="float32").to(wish.device)
+            file = str(Path(wish.port.rpartition(":")[0]).resolve())
+            mine = trace_run(port, plan, file, watch)
+    except ModelMedicError as error:
+        _say(f"Operations are not compared, as the port does not run in FP32: {error}")
+        return
+    theirs = trace_run(model, plan, progress=watch)
+    write_trace(wish.folder, "reference", theirs.beside(mine))
+    write_trace(wish.folder, "port", mine.beside(theirs))
 
 
 def _add_runs(folder: Path, runs: dict[str, dict[str, Any]]) -> None:

@@ -11,6 +11,14 @@ These functions run models: code that is not ours. Nothing else of ModelMedic do
 
 from .models import load_port, load_reference, lowered
 from .reference import write_reference
-from .running import Plan, capture_run
+from .running import Plan, capture_run, trace_run
 
-__all__ = ["Plan", "capture_run", "load_port", "load_reference", "lowered", "write_reference"]
+__all__ = [
+    "Plan",
+    "capture_run",
+    "load_port",
+    "load_reference",
+    "lowered",
+    "trace_run",
+    "write_reference",
+]

@@ -70,7 +70,9 @@ def load_port(entry: str, reference: Any, *, dtype: str = "bfloat16") -> Any:
     torch, _ = _packages()
     kind = getattr(torch, dtype)
     make = _entry(entry)
-    weights = {name: value.detach().to(kind) for name, value in reference.state_dict().items()}
+    weights = {
+        name: value.detach().to(kind, copy=True) for name, value in reference.state_dict().items()
+    }
     offers = {"config": reference.config, "state_dict": weights, "dtype": kind}
     try:
         takes = inspect.signature(make).parameters
@@ -108,14 +110,16 @@ def _entry(entry: str) -> Any:
         raise _failed("MM532", "it is not a Python file", entry)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    sys.path.insert(0, str(path.resolve().parent))
+    own = str(path.resolve().parent)
+    sys.path.insert(0, own)
     try:
         spec.loader.exec_module(module)
         return getattr(module, name)
     except Exception as error:
         raise _failed("MM532", f"{type(error).__name__}: {error}", entry) from error
     finally:
-        sys.path.pop(0)
+        if own in sys.path:  # the file may have put others before it
+            sys.path.remove(own)
 
 
 def _packages() -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...facts.progress import UNWATCHED, Progress
+from ..trace.recorder import Recorded, Recorder, record
 from .writing import Writer
 
 SOURCE_MODULES = (
@@ -68,7 +69,36 @@ def capture_run(
     }  # fmt: skip
 
 
+def trace_run(model: Any, plan: Plan, entry: str = "", progress: Progress = UNWATCHED) -> Recorded:
+    """Run ``model`` in FP32 on the same tokens, and record each operation. ``entry`` is the file of
+    the port, whose lines are the ones to show."""
+
+    def run(recorder: Recorder) -> None:
+        with torch.no_grad(), progress.part("operations", 1 + plan.decode) as step:
+            output = _call(model, plan, 0, plan.prompt, None)
+            recorder.output(logits_of(output))
+            step(1)
+            for at in range(plan.decode):
+                cache = getattr(output, "past_key_values", None)
+                if cache is None:
+                    break
+                recorder.phase = at + 1
+                output = _call(model, plan, plan.prompt + at, plan.prompt + at + 1, cache)
+                recorder.output(logits_of(output))
+                step(1)
+
+    import torch
+
+    return record(model, run, entry)
+
+
 def _pass(model: Any, plan: Plan, recorder: _Recorder, start: int, end: int, cache: Any) -> Any:
+    output = _call(model, plan, start, end, cache)
+    recorder.keep("logits", "output", logits_of(output))
+    return getattr(output, "past_key_values", None)
+
+
+def _call(model: Any, plan: Plan, start: int, end: int, cache: Any) -> Any:
     options: dict[str, Any] = {}
     if plan.decode:
         options = {"use_cache": True}
@@ -77,9 +107,7 @@ def _pass(model: Any, plan: Plan, recorder: _Recorder, start: int, end: int, cac
     if plan.attention_mask is not None:
         options["attention_mask"] = plan.attention_mask[:, :end]
     device = next((each.device for each in model.parameters()), None)
-    output = model(plan.ids[:, start:end].to(device), **options)
-    recorder.keep("logits", "output", logits_of(output))
-    return getattr(output, "past_key_values", None)
+    return model(plan.ids[:, start:end].to(device), **options)
 
 
 def logits_of(output: Any) -> Any:

@@ -119,7 +119,9 @@ def _replayed(
     changed_files(folder, manifest, problems, progress)
     from ..replay.emission import add_replayed
     from ..replay.replaying import replay
+    from ..trace.facts import add_trace
 
+    add_trace(collector, folder, manifest.config)
     with np.errstate(all="ignore"):
         found = replay(runs, folder, manifest, problems, progress)
     collector.extend(problems)

@@ -1,0 +1,293 @@
+"""Reads off what a port does otherwise than its reference, from the point where they part."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import islice
+from typing import Any, NamedTuple
+
+from .alignment import LAYOUT, Aligned, near
+from .frontier import Frontier, frontier
+from .quantity import Quantity, Trace
+
+MAX_ENDS = 40
+FAMILIES = {"div": "mul", "sub": "add", "rsub": "add", "addmm": "mm", "bmm": "mm",
+            "linear": "mm", "_softmax": "softmax", "_safe_softmax": "softmax", "rsqrt": "root",
+            "sqrt": "root"}  # fmt: skip
+"""Operations that may stand for each other."""
+
+
+class Difference(NamedTuple):
+    """``kind`` as in the vocabulary (``trace_difference``); the numbers of the quantities of port
+    and reference where they part, and those that only one of them computes (``lacking``: of the
+    reference, ``added``: of the port); ``operands`` of the port and the reference that differ;
+    ``phase`` is 0 for the prompt, N for the N-th decoded position."""
+
+    kind: str
+    port: int
+    reference: int | None
+    phase: int
+    lacking: Sequence[int] = ()
+    added: Sequence[int] = ()
+    operands: tuple[int, int] | None = None
+
+
+def find_difference(port: Aligned, reference: Aligned) -> Difference | None:
+    """The first difference, or None if every output of the port equals that of the reference."""
+    both = list(zip(port.trace.outputs, reference.trace.outputs, strict=False))
+    equal = equal_outputs(port, reference)
+    if all(equal):
+        return None
+    phase = equal.index(False)
+    mine, theirs = (
+        frontier(found, [at]) for found, at in zip((port, reference), both[phase], strict=True)
+    )
+    if not mine.at:
+        return _of_output(port, reference, *both[phase], theirs, phase)
+    return Pair(port, reference, mine, theirs, phase).read()
+
+
+def equal_outputs(port: Aligned, reference: Aligned) -> list[bool]:
+    """Whether each output of the port is that of the reference, and not just some quantity of it.
+    A port may give the logits of the last position alone."""
+    pairs = zip((*port.trace.outputs,), (*reference.trace.outputs,), strict=False)
+    return [_equal(port.trace, reference.trace, mine, theirs) for mine, theirs in pairs]
+
+
+def _equal(port: Trace, reference: Trace, mine: int, theirs: int) -> bool:
+    last = [(port.last.get(mine), reference.last.get(theirs))]
+    if port.quantities[mine].shape[:2] == reference.quantities[theirs].shape[:2]:
+        last = []
+    pairs = [(mine, theirs), *last]
+    return any(
+        near(port.quantities[one].moments, reference.quantities[two].moments)
+        for one, two in pairs
+        if one is not None and two is not None
+    )
+
+
+def _of_output(
+    port: Aligned, reference: Aligned, mine: int, theirs: int, ends: Frontier, phase: int
+) -> Difference:  # fmt: skip
+    """An output that is another quantity of the reference: what follows there is left out."""
+    lacking = [at for at in sorted(ends.region) if reference.quantity(at).op not in LAYOUT]
+    kind = "missing-operation" if lacking else "other-operand"
+    return Difference(kind, mine, lacking[0] if lacking else theirs, phase, lacking)
+
+
+class Pair:
+    """Both frontiers, and the question what the difference is."""
+
+    def __init__(
+        self, port: Aligned, reference: Aligned, mine: Frontier, theirs: Frontier, phase: int
+    ) -> None:
+        self._port, self._reference = port, reference
+        self._mine, self._theirs, self._phase = mine, theirs, phase
+
+    def read(self) -> Difference:
+        """The difference at the earliest quantity of the port's frontier."""
+        at = self._mine.at[0]
+        other = self._counterpart(at)
+        if other is None:
+            return Difference("extra-operation", at, None, self._phase, added=[at])
+        one, two = self._port.quantity(at), self._reference.quantity(other)
+        if one.given:
+            return self._of_given(at, other)
+        lacking, like = self._between(self._reference, self._theirs, other, self._port, at)
+        added, _ = self._between(self._port, self._mine, at, self._reference, other)
+        takes = self._operands(at, like) if lacking else None
+        if never := self._never_called(lacking or [other]):
+            return Difference("module-never-called", at, other, self._phase, never, (), takes)
+        if lacking and added:
+            if self._later(lacking):
+                return Difference("other-order", at, other, self._phase, lacking, added)
+            lacking, added = (lacking, []) if len(lacking) <= len(added) else ([], added)
+        if lacking:
+            return Difference("missing-operation", at, other, self._phase, lacking, (), takes)
+        if added:
+            return Difference("extra-operation", at, other, self._phase, (), added)
+        return Difference(self._kind(one, two, at, other), at, other, self._phase,
+                          operands=self._operands(at, other))  # fmt: skip
+
+    def _never_called(self, lacking: Sequence[int]) -> list[int]:
+        """Those of some operations that a module makes which the port has, but never calls."""
+        never = set(self._port.trace.uncalled)
+        return [each for each in lacking if self._reference.quantity(each).module in never]
+
+    def _later(self, lacking: Sequence[int]) -> bool:
+        """Whether the port uses the weights of operations that it has not done yet."""
+
+        def weights(found: Aligned, at: Sequence[int] | Set[int]) -> set[int]:
+            return {found.standard(each) for one in at for each in found.quantity(one).inputs
+                    if found.quantity(each).given} - {-1}  # fmt: skip
+
+        own = weights(self._reference, lacking)
+        return bool(own) and own <= weights(self._port, self._mine.region)
+
+    def _counterpart(self, at: int) -> int | None:
+        """The quantity of the reference's frontier that is most like one of the port's."""
+        one, sources = self._port.quantity(at), origins(self._port, at)
+        best, most = None, (-1.0, 0)
+        for number in islice(self._theirs.at, MAX_ENDS):
+            two, theirs = self._reference.quantity(number), origins(self._reference, number)
+            both = len(sources & theirs)
+            score = 3.0 * bool(both) + both / max(1, len(sources | theirs))
+            score += 2 * (family(one) == family(two)) + (one.phase == two.phase)
+            score += tail(one.module) == tail(two.module)
+            score += 4 * (one.given and one.name == two.name != "")
+            if (score, -number) > most:
+                best, most = number, (score, -number)
+        return best
+
+    def _of_given(self, at: int, other: int) -> Difference:
+        two = self._reference.quantity(other)
+        if two.given:
+            return Difference("other-weight", at, other, self._phase)
+        use = next((each for each in sorted(self._mine.region)
+                    if at in self._port.quantity(each).inputs), at)  # fmt: skip
+        return Difference("other-weight", at, self._use_like(use, other), self._phase)
+
+    def _use_like(self, use: int, other: int) -> int:
+        """The reference's use of a weight that is not its own: its operation of the same kind."""
+        kind, shape = family(self._port.quantity(use)), self._port.quantity(use).shape
+        for each in sorted(self._theirs.region):
+            two = self._reference.quantity(each)
+            if family(two) == kind and two.shape == shape:
+                return each
+        return other
+
+    def _between(
+        self, whole: Aligned, ends: Frontier, start: int, other: Aligned, like: int
+    ) -> tuple[list[int], int]:
+        """The quantities from ``start`` on until one that is made as ``like`` of the other trace:
+        those that the other run leaves out, and that one. Empty if there is none."""
+        goal, first = other.quantity(like), whole.quantity(start)
+        alike = self._scalar(whole, start) == self._scalar(other, like)
+        if alike and family(goal) == family(first):
+            same = classes(whole, start) == classes(other, like)
+            if same or not classes(other, like):
+                return [], start
+        operands = classes(other, like)
+        reached = {start}
+        for each in sorted(ends.region):
+            one = whole.quantity(each)
+            if each <= start or not reached & set(one.inputs):
+                continue
+            if family(one) == family(goal) and self._fits(
+                whole, each, other, like, operands, first
+            ):
+                return [at for at in sorted(reached) if whole.quantity(at).op not in LAYOUT], each
+            reached.add(each)
+        return [], start
+
+    @staticmethod
+    def _scalar(found: Aligned, at: int) -> bool:
+        return "other" in numbers(found, at)
+
+    @staticmethod
+    def _fits(
+        whole: Aligned, at: int, other: Aligned, like: int, operands: Set[int], first: Quantity
+    ) -> bool:  # fmt: skip
+        known = classes(whole, at)
+        if known:
+            return bool(known & operands)
+        one = whole.quantity(at)
+        return (one.shape == other.quantity(like).shape and layer(one.module) == layer(first.module)
+                and numbers(whole, at) == numbers(other, like))  # fmt: skip
+
+    def _kind(self, one: Quantity, two: Quantity, at: int, other: int) -> str:
+        if one.dtype != two.dtype:
+            return "other-dtype"
+        if family(one) != family(two):
+            return "other-operation"
+        if numbers(self._port, at) != numbers(self._reference, other):
+            return "other-axis" if _axes(one) != _axes(two) else "other-constant"
+        pair = self._operands(at, other)
+        if pair and self._reference.quantity(pair[1]).given and self._port.quantity(pair[0]).given:
+            return "other-weight"
+        if pair and self._port.quantity(pair[0]).masked != self._reference.quantity(pair[1]).masked:
+            return "other-mask"
+        same = classes(self._port, at) == classes(self._reference, other)
+        return "other-layout" if same else "other-operand"
+
+    def _operands(self, at: int, other: int) -> tuple[int, int] | None:
+        """The first operands that differ."""
+        theirs = classes(self._reference, other)
+        mine = classes(self._port, at)
+        left = [each for each in self._port.quantity(at).inputs
+                if self._port.standard(each) not in theirs]  # fmt: skip
+        right = [each for each in self._reference.quantity(other).inputs
+                 if self._reference.standard(each) not in mine]  # fmt: skip
+        return (left[0], right[0]) if left and right else None
+
+
+def classes(found: Aligned, at: int) -> set[int]:
+    """The inputs of a quantity, as far as the other trace has them itself."""
+    known = {found.standard(each) for each in found.quantity(at).inputs}
+    return known - {-1}
+
+
+def origins(found: Aligned, at: int, depth: int = 12) -> set[int]:
+    """The nearest quantities behind ``at`` that the other trace has itself."""
+    nearest: set[int] = set()
+    todo = [(each, depth) for each in found.quantity(at).inputs]
+    while todo:
+        each, left = todo.pop()
+        known = found.standard(each)
+        if known >= 0:
+            nearest.add(known)
+        elif left:
+            todo += [(more, left - 1) for more in found.quantity(each).inputs]
+    return nearest
+
+
+def numbers(found: Aligned, at: int) -> Mapping[str, Any]:
+    """The constants of an operation, tensors of one number included; a divisor is a factor."""
+    one = found.quantity(at)
+    known = {key: value for key, value in one.constants.items() if key not in ("dtype", "part")}
+    told = scalars(found, at)
+    if told and "other" not in known:
+        known["other"] = told[0]
+    other = known.get("other")
+    if isinstance(other, int | float):
+        if one.op == "div" and other:
+            other = 1 / other
+        known["other"] = float(f"{-other if one.op == 'sub' else other:.7g}")
+    return known
+
+
+def scalars(found: Aligned, at: int) -> list[float]:
+    """The tensors of one number among the inputs of an operation."""
+    inputs = [found.quantity(each) for each in found.quantity(at).inputs]
+    return [one.value for one in inputs if one.value is not None and math.prod(one.shape) == 1]
+
+
+def layer(module: str) -> str:
+    """The layer that a module lies in, or the module itself."""
+    found = re.match(r".*?\.\d+(?=\.|\Z)", module)
+    return found[0] if found else module
+
+
+def _axes(one: Quantity) -> Any:
+    given = one.constants.get("dim")
+    axes = given if isinstance(given, list) else [given]
+    return [each - len(one.shape) if isinstance(each, int) and each >= 0 else each for each in axes]
+
+
+def family(one: Quantity) -> str:
+    """The kind of an operation: the same for those that may stand for each other."""
+    return FAMILIES.get(one.op, one.op)
+
+
+def tail(module: str) -> str:
+    """The last part of the path of a module."""
+    return module.rpartition(".")[2]
+
+
+def chain(found: Aligned, at: int) -> Iterator[int]:
+    """The operations of layout that an operand comes through, last first."""
+    while found.twins[at] == -1 and found.quantity(at).op in LAYOUT and found.quantity(at).inputs:
+        yield at
+        at = found.quantity(at).inputs[0]

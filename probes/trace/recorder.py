@@ -1,0 +1,239 @@
+"""Records the tensor operations of a model while it runs: that is, it runs code that is not
+ours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, NamedTuple
+
+from .fingerprint import moments, row_digests, sides
+from .quantity import Frame, Quantity, Trace
+
+MAX_QUANTITIES = 60_000
+"""A model of 40 layers has about 4,000 in a pass. A longer run is not judged."""
+MAX_FRAMES = 4
+MAX_SETTINGS = 5_000
+_OWN = os.path.dirname(os.path.abspath(__file__))
+
+
+class Recorded(NamedTuple):
+    """A trace, digests of the rows and columns of all weights, and of those of each given
+    quantity."""
+
+    trace: Trace
+    rows: Any
+    rows_of: Mapping[int, Sequence[Any]]
+
+    def beside(self, other: Recorded) -> Trace:
+        """The trace with what it shares with the weights of another model: fused, cut and permuted
+        weights consist of the same rows or columns."""
+        import numpy as np
+
+        def known(side: Any) -> bool:
+            return len(side) > 0 and bool(np.isin(side, other.rows).all())
+
+        shared = frozenset(at for at, each in self.rows_of.items() if any(map(known, each)))
+        return self.trace._replace(shared=shared)
+
+
+class Recorder:
+    """The quantities of one run of ``model``; ``entry`` is the file of the port, or empty."""
+
+    def __init__(self, model: Any, entry: str = "") -> None:
+        import torch
+
+        self._model, self._entry = model, entry
+        self._framework = (os.path.dirname(torch.__file__), _OWN, "<")
+        self._made: list[Quantity] = []
+        self._where: dict[Any, tuple[int, int]] = {}
+        self._version: dict[int, int] = {}
+        self._writer: dict[int, int] = {}
+        self._names = {_storage(value): name for name, value in
+                       [*model.named_parameters(), *model.named_buffers()]}  # fmt: skip
+        self._modules = {id(module): name for name, module in model.named_modules()}
+        self._stack: list[str] = []
+        self._called: set[str] = set()
+        self._frames: dict[Frame, int] = {}
+        self._rows_of: dict[int, Any] = {}
+        self._outputs: list[int] = []
+        self._last: dict[int, int] = {}
+        self.phase = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether no more is recorded."""
+        return len(self._made) >= MAX_QUANTITIES
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Record what runs inside."""
+        from torch.nn.modules import module as hooks
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        recorder = self
+
+        class Mode(TorchDispatchMode):  # type: ignore[misc]
+            def __torch_dispatch__(
+                self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                return recorder._operation(function, args, kwargs or {})
+
+        handles = [hooks.register_module_forward_pre_hook(self._enter),
+                   hooks.register_module_forward_hook(self._leave, always_call=True)]  # fmt: skip
+        try:
+            with Mode():
+                yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def output(self, tensor: Any) -> None:
+        """Note the logits of a phase."""
+        self._outputs.append(self._quantity(tensor, ()))
+        self._last[self._outputs[-1]] = self._quantity(tensor[:, -1:], ())
+
+    def recorded(self) -> Recorded:
+        """Return the trace so far, with the digests of the weights."""
+        rows = row_digests([value for _, value in self._model.named_parameters()])
+        used = {one.name for one in self._made}
+        uncalled = [name for name, module in self._model.named_modules()
+                    if name not in self._called and name and not used & _weights(name, module)
+                    and _weights(name, module)]  # fmt: skip
+        found = Trace(self._made, list(self._frames), self._outputs, self._last, frozenset(),
+                      uncalled, _settings(self._model), self._entry, not self.full)  # fmt: skip
+        return Recorded(found, rows, self._rows_of)
+
+    def _enter(self, module: Any, _: Any) -> None:
+        name = self._modules.get(id(module))
+        self._called.add(name or "")
+        self._stack.append(name if name is not None else (self._stack or [""])[-1])
+
+    def _leave(self, *_: Any) -> None:
+        if self._stack:
+            self._stack.pop()
+
+    def _operation(self, function: Any, args: Any, kwargs: Any) -> Any:
+        import torch
+
+        if self.full:
+            return function(*args, **kwargs)
+        frames = self._calling()
+        given, constants = _arguments(function, args, kwargs, torch.Tensor)
+        inputs = tuple(self._quantity(each, frames) for each in given)
+        out = function(*args, **kwargs)
+        name = function.overloadpacket.__name__
+        writes = name.endswith("_") or bool(function._schema.is_mutable)
+        parts = out if isinstance(out, tuple | list) else (out,)
+        for at, part in enumerate(each for each in parts if isinstance(each, torch.Tensor)):
+            storage = _storage(part)
+            if writes:
+                self._version[storage] = self._version.get(storage, 0) + 1
+            told = constants | {"part": at} if len(parts) > 1 else constants
+            new = self._add(name.rstrip("_"), inputs, told, frames, part)
+            if writes:
+                self._writer[storage] = new
+        return out
+
+    def _calling(self) -> tuple[int, ...]:
+        found: list[int] = []
+        frame: FrameType | None = sys._getframe(3)
+        while frame is not None and len(found) < MAX_FRAMES:
+            code = frame.f_code
+            if not code.co_filename.startswith(self._framework):
+                name = getattr(code, "co_qualname", code.co_name)
+                place = Frame(code.co_filename, frame.f_lineno, name)
+                found.append(self._frames.setdefault(place, len(self._frames)))
+            frame = frame.f_back
+        return tuple(found)
+
+    def _add(
+        self, op: str, inputs: tuple[int, ...], constants: Mapping[str, Any],
+        frames: tuple[int, ...], tensor: Any, name: str = "",
+    ) -> int:  # fmt: skip
+        found, value, masked = moments(tensor)
+        at = len(self._made)
+        self._made.append(
+            Quantity(op, inputs, constants, frames, self._stack[-1] if self._stack else "",
+                     tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."), found, value,
+                     self.phase, name, masked)
+        )  # fmt: skip
+        key = _key(tensor)
+        self._where[key] = at, self._version.get(key[0], 0)
+        return at
+
+    def _quantity(self, tensor: Any, frames: tuple[int, ...]) -> int:
+        """The quantity that a tensor holds now: also one that was given, or whose storage was
+        written through another view."""
+        key = _key(tensor)
+        now = self._version.get(key[0], 0)
+        at, then = self._where.get(key, (None, -1))
+        if at is not None and then == now:
+            return at
+        inputs = tuple(each for each in (at, self._writer.get(key[0]) if now else None)
+                       if each is not None)  # fmt: skip
+        if inputs:
+            return self._add("written", inputs, {}, frames, tensor)
+        found = self._add("given", (), {}, frames, tensor, self._names.get(key[0], ""))
+        if tensor.is_floating_point() and tensor.numel() > 1:
+            self._rows_of[found] = sides(tensor)
+        return found
+
+
+def record(model: Any, run: Callable[[Recorder], None], entry: str = "") -> Recorded:
+    """The trace of ``run(recorder)``, which sets ``phase`` and notes outputs."""
+    recorder = Recorder(model, entry)
+    with recorder.recording():
+        run(recorder)
+    return recorder.recorded()
+
+
+def _storage(tensor: Any) -> int:
+    return int(tensor.untyped_storage().data_ptr())
+
+
+def _key(tensor: Any) -> tuple[Any, ...]:
+    return (_storage(tensor), tensor.storage_offset(), tuple(tensor.shape), tensor.stride(),
+            tensor.dtype)  # fmt: skip
+
+
+def _arguments(
+    function: Any, args: Any, kwargs: Any, kind: type
+) -> tuple[list[Any], dict[str, Any]]:
+    """The tensors and, by the names of the parameters, the numbers of a call."""
+    tensors: list[Any] = []
+    constants: dict[str, Any] = {}
+    named = [
+        (each.name, value) for each, value in zip(function._schema.arguments, args, strict=False)
+    ]
+    for name, value in [*named, *kwargs.items()]:
+        parts = value if isinstance(value, tuple | list) else (value,)
+        tensors += [each for each in parts if isinstance(each, kind)]
+        numbers = [plain(each) for each in parts if isinstance(each, int | float)]
+        if numbers:
+            constants[name] = numbers if isinstance(value, tuple | list) else numbers[0]
+        elif isinstance(value, str):
+            constants[name] = value
+    return tensors, constants
+
+
+def _weights(name: str, module: Any) -> set[str]:
+    return {f"{name}.{key}" for key, _ in module.named_parameters(recurse=False)}
+
+
+def plain(number: float) -> float | str:
+    """A number as JSON may hold it."""
+    return number if abs(number) < float("inf") else str(number)
+
+
+def _settings(model: Any) -> dict[str, float]:
+    """Numbers that modules hold as attributes, such as an epsilon."""
+    found: dict[str, float] = {}
+    for name, module in model.named_modules():
+        for key, value in vars(module).items():
+            if type(value) in (int, float) and len(found) < MAX_SETTINGS and abs(value) < 1e12:
+                found[f"{name}.{key}".lstrip(".")] = value
+    return found

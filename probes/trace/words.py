@@ -1,0 +1,219 @@
+"""A difference in words, with the lines of both files and the configuration behind its numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .alignment import LAYOUT, SHAPES, Aligned
+from .difference import Difference, chain, scalars
+from .quantity import Frame, Quantity
+
+VERBS = {"mul": "multiplies by", "div": "divides by", "add": "adds", "sub": "subtracts",
+         "pow": "raises to the power of"}  # fmt: skip
+WORDS = {"mul": "multiplies", "div": "divides", "add": "adds", "sub": "subtracts",
+         "mm": "multiplies matrices", "bmm": "multiplies matrices",
+         "addmm": "multiplies matrices", "embedding": "looks up rows"}  # fmt: skip
+MAX_NAMED = 4
+MAX_OPS = 6
+SIZE = re.compile(r"dim|hidden|scalar|rank|factor|scal|multiplier")
+
+
+def place_of(found: Aligned, at: int) -> Frame | None:
+    """The line that calls an operation: the innermost one in the folder of the port's file if
+    there is one, else the innermost outside the framework."""
+    frames = [found.trace.frames[each] for each in found.quantity(at).frames]
+    folder = str(Path(found.trace.entry).parent) if found.trace.entry else ""
+    own = [each for each in frames if folder and each.file.startswith(folder)]
+    return next(iter(own or frames), None)
+
+
+def operation(found: Aligned, at: int, config: Mapping[str, Any]) -> str:
+    """An operation with its constants, and what these equal in the configuration."""
+    one = found.quantity(at)
+    if one.given:
+        return f"uses {one.name or 'a tensor that no operation made'}"
+    known = {key: value for key, value in one.constants.items() if key not in ("part", "dtype")}
+    single = known.get("other", known.get("exponent"))
+    values = scalars(found, at)
+    if single is None and values and one.op in VERBS:
+        single = float(f"{values[0]:.7g}")
+    if single is not None and one.op in VERBS:
+        return f"{VERBS[one.op]} {named(single, found, one, config)}"
+    shown = ", ".join(
+        f"{key}={named(value, found, one, config)}"
+        for key, value in list(known.items())[:MAX_NAMED]
+    )
+    if one.op in WORDS and not shown:
+        return WORDS[one.op]
+    return f"computes {one.op.strip('_')}" + (f"({shown})" if shown else "")
+
+
+def named(value: Any, found: Aligned, one: Quantity, config: Mapping[str, Any]) -> str:
+    """A constant, with the attribute of the module or the setting that it equals."""
+    if isinstance(value, float):
+        value = float(f"{value:.7g}")
+    if not isinstance(value, int | float) or isinstance(value, bool) or value in (0, 1, 2, -1):
+        return str(value)
+    whole = isinstance(value, int) or not value.is_integer()
+    attributes = [] if not whole else [name for name, number in found.trace.settings.items()
+                  if number == value and name.rpartition(".")[0] == one.module]  # fmt: skip
+    said = [
+        *(f"self.{name.rpartition('.')[2]}" for name in attributes[:1]),
+        *equals(value, config),
+    ][:2]
+    return f"{value} ({' = '.join(said)})" if said else str(value)
+
+
+def equals(value: float, config: Mapping[str, Any]) -> list[str]:
+    """The first setting of a configuration that a number follows from."""
+    known = sorted(settings(config), key=lambda each: "head_dim" not in each[0])
+    for name, setting in known:
+        if math.isclose(setting, value, rel_tol=2e-6) and (
+            type(value) is int or not value.is_integer()
+        ):
+            return [name]
+    sizes = [(name, size) for name, size in known if SIZE.search(name) and size > 1]
+    for form, power in (("1/sqrt({})", -0.5), ("sqrt({})", 0.5), ("1/{}", -1.0)):
+        for name, size in sizes:
+            if math.isclose(size**power, value, rel_tol=2e-6):
+                return [form.format(name)]
+    return []
+
+
+def settings(config: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, float]]:
+    """The numbers of a configuration, and the width of a head."""
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from settings(value, f"{path}{key}.")
+        elif type(value) in (int, float):
+            yield f"{path}{key}", value
+    width, heads = config.get("hidden_size"), config.get("num_attention_heads")
+    if type(width) is int and type(heads) is int and heads > 0 and not config.get("head_dim"):
+        yield f"{path}(hidden_size/num_attention_heads)", width / heads
+
+
+def told(one: Difference, port: Aligned, reference: Aligned, config: Mapping[str, Any]) -> str:
+    """The difference in one sentence, with both lines."""
+    here, there = _line(port, one.port), "the reference"
+    mine = operation(port, one.port, config)
+    theirs = "does not"
+    if (shown := shown_of_reference(one, reference)) is not None:
+        there = shown_line(one, reference)
+        theirs = operation(reference, shown, config)
+    if one.kind == "module-never-called":
+        name = reference.quantity(one.lacking[0]).module
+        without = f"without {name}, which the port never calls"
+        return f"{here} goes on{_with(one, port)} {without}; {there} calls it"
+    if one.kind == "other-mask" and one.operands:
+        masks = zip((here, there), (port, reference), one.operands, strict=True)
+        return "; ".join(f"{line} masks {found.quantity(at).masked:.1%} of the scores (the mask of "
+                         f"{_line(found, at)})" for line, found, at in masks)  # fmt: skip
+    if one.kind == "missing-operation":
+        what = several(reference, one.lacking, config)
+        return f"{here} goes on{_with(one, port)} without what {there} does: {what}"
+    if one.kind == "extra-operation":
+        return f"{here} does what {there} does not: {several(port, one.added, config)}"
+    if one.kind == "other-order":
+        first = several(reference, one.lacking, config)
+        return f"{here} {mine}; {there} first does what the port does later: {first}"
+    return _of_same_place(one, port, reference, (here, mine), (there, theirs))
+
+
+def _with(one: Difference, port: Aligned) -> str:
+    """The operand that the port takes instead, unless it is made at the same line."""
+    if not one.operands:
+        return ""
+    what = made(port, one.operands[0])
+    return "" if _line(port, one.port) in what else f" with {what}"
+
+
+def _of_same_place(
+    one: Difference, port: Aligned, reference: Aligned, mine: tuple[str, str],
+    theirs: tuple[str, str],
+) -> str:  # fmt: skip
+    if one.kind == "other-weight" and (name := port.quantity(one.port).name):
+        return f"{mine[0]} uses {name}, whose values the reference ({theirs[0]}) does not have"
+    pairs = (mine, theirs)
+    if one.operands:
+        of = made(port, one.operands[0]), made(reference, one.operands[1])
+        if of[0] != of[1]:
+            return "; ".join(
+                f"{at} {does} of {what}" for (at, does), what in zip(pairs, of, strict=True)
+            )
+    both = "; ".join(f"{at} {does}" for at, does in pairs)
+    if one.kind in ("other-layout", "other-operand"):
+        chains = _chains(one, port, reference)
+        return f"{both}, on values in another order or part{chains}"
+    return both
+
+
+def shown_of_reference(one: Difference, reference: Aligned) -> int | None:
+    """The operation of the reference to show."""
+    return one.lacking[0] if one.lacking else one.reference
+
+
+def shown_line(one: Difference, reference: Aligned) -> str:
+    """Its line; if a whole module is left out, the one that calls it."""
+    at = shown_of_reference(one, reference)
+    if at is None:
+        return ""
+    modules = {reference.quantity(each).module for each in one.lacking}
+    frames = [reference.trace.frames[each] for each in reference.quantity(at).frames]
+    if len(one.lacking) > 2 and len(modules) == 1:
+        own = frames[0].function.rpartition(".")[0]
+        outside = (each for each in frames if each.function.rpartition(".")[0] != own)
+        caller = next(outside, frames[0])
+        return caller.shown if caller.file == frames[0].file else frames[0].shown
+    return _line(reference, at)
+
+
+def _chains(one: Difference, port: Aligned, reference: Aligned) -> str:
+    if one.reference is None:
+        return ""
+    pairs = zip(
+        port.quantity(one.port).inputs, reference.quantity(one.reference).inputs, strict=False
+    )
+    for mine, theirs in pairs:
+        ours = [*chain(port, mine)]
+        other = [*chain(reference, theirs)]
+        for a, b in zip(ours, other, strict=False):
+            p, r = port.quantity(a), reference.quantity(b)
+            if (p.op, p.constants) != (r.op, r.constants):
+                here, there = _line(port, a), _line(reference, b)
+                return f": {p.op}{_short(p)} at {here} for {r.op}{_short(r)} at {there}"
+    return ""
+
+
+def _short(one: Quantity) -> str:
+    return "(" + ", ".join(f"{key}={value}" for key, value in one.constants.items()) + ")"
+
+
+def _line(found: Aligned, at: int) -> str:
+    frame = place_of(found, at)
+    return frame.shown if frame else "no known line"
+
+
+def made(found: Aligned, at: int) -> str:
+    """A quantity by what computes it, or takes a part of what was computed."""
+    while (one := found.quantity(at)).op in SHAPES and one.inputs:
+        at = one.inputs[0]
+    if one.given:
+        return one.name or "a given tensor"
+    told = _short(one) if one.op in LAYOUT and one.constants else ""
+    where = f"{one.module or 'the model'} ({_line(found, at)})"
+    return f"the result of {one.op.strip('_')}{told} in {where}"
+
+
+def several(found: Aligned, at: Sequence[int], config: Mapping[str, Any]) -> str:
+    """Some operations: by their module if they are all of it, else one by one."""
+    modules = {found.quantity(each).module for each in at}
+    if len(at) == 1:
+        return f"it {operation(found, at[0], config)}"
+    ops = list(dict.fromkeys(found.quantity(each).op.strip("_") for each in at))
+    shown = ", ".join(ops[:MAX_OPS]) + (" ..." if len(ops) > MAX_OPS else "")
+    module = next(iter(modules))
+    return f"{module} ({shown})" if len(modules) == 1 and module else shown
