@@ -145,6 +145,7 @@ def _of_the_port(wish: _Wish) -> Iterator[None]:
 def _traced(wish: _Wish, model: Any, plan: Any, watch: Progress) -> None:
     """Record the operations of both models in FP32, if the port runs in it."""
     from ...probes.capture import load_port, trace_run
+    from ...probes.trace.recorder import beside_each_other
     from ...probes.trace.stored import remove_traces, write_trace
 
     remove_traces(wish.folder)
@@ -156,9 +157,9 @@ def _traced(wish: _Wish, model: Any, plan: Any, watch: Progress) -> None:
     except ModelMedicError as error:
         _say(f"Operations are not compared, as the port does not run in FP32: {error}")
         return
-    theirs = trace_run(model, plan, progress=watch)
-    write_trace(wish.folder, "reference", theirs.beside(mine))
-    write_trace(wish.folder, "port", mine.beside(theirs))
+    both = beside_each_other(mine, trace_run(model, plan, progress=watch))
+    for role, trace in zip(("port", "reference"), both, strict=True):
+        write_trace(wish.folder, role, trace)
 
 
 def _add_runs(folder: Path, runs: dict[str, dict[str, Any]]) -> None:

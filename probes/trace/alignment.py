@@ -11,6 +11,7 @@ from .quantity import Quantity, Trace
 TOLERANCE = 3e-5
 """Share of the root mean square: ten times the rounding of other orders of sums in FP32. At 2e-4,
 frequencies that were rounded to BF16 would pass."""
+FLOATING = ("float", "bfloat")
 SHAPES = frozenset(
     {"view", "reshape", "_unsafe_view", "_reshape_alias", "t", "transpose", "permute", "movedim",
      "expand", "unsqueeze", "squeeze", "clone", "contiguous", "_to_copy", "detach", "alias",
@@ -55,16 +56,23 @@ def align_both(port: Trace, reference: Trace) -> tuple[Aligned, Aligned]:
     return Aligned(port, mine, standards), Aligned(reference, theirs, back)
 
 
-def _twins(mine: Trace, other: Trace) -> list[int | None]:
+def equal_ones(mine: Trace, other: Trace) -> list[int | None]:
+    """For each quantity the first equal one of the other trace, -1 for a constant."""
     table, order = _sorted_table(other)
+    phases = np.array([each.phase for each in other.quantities], dtype=np.int64)[order]
+    return [_find(one, one.moments, table, order, phases) if one.moments else -1
+            for one in mine.quantities]  # fmt: skip
+
+
+def _twins(mine: Trace, other: Trace) -> list[int | None]:
+    equal = equal_ones(mine, other)
     twins: list[int | None] = []
     for at, one in enumerate(mine.quantities):
-        if one.moments is None:
-            twins.append(-1)
-            continue
-        twin = _find(one.moments, table, order)
-        if twin is None and one.given and at in mine.shared:
-            twin = -1
+        twin = equal[at]
+        if twin is None:
+            twin = mine.shared.get(at)
+        if twin is None and not one.dtype.startswith(FLOATING):
+            twin = -1  # numbers of positions and masks: what reads them is compared
         if twin is None and one.op in LAYOUT and one.inputs and _keeps(one, mine):
             known = all(twins[each] is not None for each in one.inputs)
             twin = -1 if known else None
@@ -80,10 +88,13 @@ def _sorted_table(trace: Trace) -> tuple[Any, Any]:
     return table[order], numbers[order]
 
 
-def _find(moments: Sequence[float], table: Any, numbers: Any) -> int | None:
-    """The first equal quantity."""
+def _find(
+    one: Quantity, moments: Sequence[float], table: Any, numbers: Any, phases: Any
+) -> int | None:
+    """The first equal quantity, not of a later position."""
     low, high = np.searchsorted(table[:, 5], (moments[5] - TOLERANCE, moments[5] + TOLERANCE))
     near = np.abs(table[low:high] - moments).max(1, initial=0.0) < TOLERANCE
+    near &= phases[low:high] <= one.phase
     return int(numbers[low:high][near].min()) if near.any() else None
 
 

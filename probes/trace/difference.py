@@ -9,10 +9,12 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from .alignment import LAYOUT, Aligned, near
-from .frontier import Frontier, frontier
+from .frontier import Frontier, first_layer, frontier, layer_number
 from .quantity import Quantity, Trace
 
 MAX_ENDS = 40
+MASKS = {"masked_fill", "where", "add"}
+"""Operations that masks are applied with."""
 FAMILIES = {"div": "mul", "sub": "add", "rsub": "add", "addmm": "mm", "bmm": "mm",
             "linear": "mm", "_softmax": "softmax", "_safe_softmax": "softmax", "rsqrt": "root",
             "sqrt": "root"}  # fmt: skip
@@ -41,9 +43,8 @@ def find_difference(port: Aligned, reference: Aligned) -> Difference | None:
     if all(equal):
         return None
     phase = equal.index(False)
-    mine, theirs = (
-        frontier(found, [at]) for found, at in zip((port, reference), both[phase], strict=True)
-    )
+    theirs = frontier(reference, [both[phase][1]])
+    mine = frontier(port, [both[phase][0]], first_layer(reference, theirs), reference)
     if not mine.at:
         return _of_output(port, reference, *both[phase], theirs, phase)
     return Pair(port, reference, mine, theirs, phase).read()
@@ -100,6 +101,11 @@ class Pair:
         takes = self._operands(at, like) if lacking else None
         if never := self._never_called(lacking or [other]):
             return Difference("module-never-called", at, other, self._phase, never, (), takes)
+        if added and (factor := self._scaled_elsewhere(at, other)) is not None:
+            return Difference("other-constant", at, factor, self._phase)
+        weights = all(self._reference.quantity(each).given for each in lacking)
+        if takes and weights and self._port.quantity(takes[0]).given:
+            return Difference("other-weight", at, like, self._phase, operands=takes)
         if lacking and added:
             if self._later(lacking):
                 return Difference("other-order", at, other, self._phase, lacking, added)
@@ -129,6 +135,8 @@ class Pair:
     def _counterpart(self, at: int) -> int | None:
         """The quantity of the reference's frontier that is most like one of the port's."""
         one, sources = self._port.quantity(at), origins(self._port, at)
+        if (exact := self._on_the_same(at)) is not None:
+            return exact
         best, most = None, (-1.0, 0)
         for number in islice(self._theirs.at, MAX_ENDS):
             two, theirs = self._reference.quantity(number), origins(self._reference, number)
@@ -140,6 +148,40 @@ class Pair:
             if (score, -number) > most:
                 best, most = number, (score, -number)
         return best
+
+    def _on_the_same(self, at: int) -> int | None:
+        """The operation of the reference of the same kind on the same values: also one whose result
+        is known, as one may be added that is too small to be seen."""
+        one, known = self._port.quantity(at), classes(self._port, at)
+        alone = len(one.inputs) - len(scalars(self._port, at)) == len(known)
+        if one.given or not known or not alone:
+            return None
+        mine = numbers(self._port, at)
+        for number, two in enumerate(self._reference.trace.quantities):
+            alike = family(two) == family(one) and two.phase == one.phase
+            alike = alike and classes(self._reference, number) == known
+            if alike and numbers(self._reference, number) != mine:
+                return number
+        return None
+
+    def _scaled_elsewhere(self, at: int, other: int) -> int | None:
+        """The factor of the reference for a factor of the port that stands before or behind
+        another operation."""
+        one = self._port.quantity(at)
+        if family(one) != "mul" or not self._scalar(self._port, at):
+            return None
+        reached = {other}
+        for each in sorted(self._theirs.region):
+            two = self._reference.quantity(each)
+            if each > other and not reached & set(two.inputs):
+                continue
+            reached.add(each)
+            if len(reached) > MAX_ENDS:
+                break
+            if family(two) == "mul" and self._scalar(self._reference, each):
+                same = numbers(self._reference, each) == numbers(self._port, at)
+                return None if same else each
+        return None
 
     def _of_given(self, at: int, other: int) -> Difference:
         two = self._reference.quantity(other)
@@ -175,6 +217,8 @@ class Pair:
             one = whole.quantity(each)
             if each <= start or not reached & set(one.inputs):
                 continue
+            if len(reached) > MAX_ENDS or not same_layer(one, first):
+                break
             if family(one) == family(goal) and self._fits(
                 whole, each, other, like, operands, first
             ):
@@ -198,8 +242,10 @@ class Pair:
                 and numbers(whole, at) == numbers(other, like))  # fmt: skip
 
     def _kind(self, one: Quantity, two: Quantity, at: int, other: int) -> str:
-        if one.dtype != two.dtype:
+        if one.dtype != two.dtype and (one.dtype + two.dtype).count("float") == 2:
             return "other-dtype"
+        if one.masked != two.masked and {one.op, two.op} <= MASKS:
+            return "other-mask"
         if family(one) != family(two):
             return "other-operation"
         if numbers(self._port, at) != numbers(self._reference, other):
@@ -207,8 +253,6 @@ class Pair:
         pair = self._operands(at, other)
         if pair and self._reference.quantity(pair[1]).given and self._port.quantity(pair[0]).given:
             return "other-weight"
-        if pair and self._port.quantity(pair[0]).masked != self._reference.quantity(pair[1]).masked:
-            return "other-mask"
         same = classes(self._port, at) == classes(self._reference, other)
         return "other-layout" if same else "other-operand"
 
@@ -262,6 +306,12 @@ def scalars(found: Aligned, at: int) -> list[float]:
     """The tensors of one number among the inputs of an operation."""
     inputs = [found.quantity(each) for each in found.quantity(at).inputs]
     return [one.value for one in inputs if one.value is not None and math.prod(one.shape) == 1]
+
+
+def same_layer(one: Quantity, other: Quantity) -> bool:
+    """Whether two operations may lie in the same layer, as far as their modules tell."""
+    mine, theirs = layer_number(one.module), layer_number(other.module)
+    return mine is None or theirs is None or mine == theirs
 
 
 def layer(module: str) -> str:

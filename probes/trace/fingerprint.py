@@ -4,7 +4,6 @@ weights."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .quantity import Moments
@@ -13,7 +12,6 @@ MASKED = 9e3
 """Larger numbers stand for "masked": with them all masked scores would be alike."""
 BLOCK = 1 << 21
 """Numbers that are turned into float64 at a time."""
-MAX_ROWS = 4_000_000
 
 
 def moments(tensor: Any) -> tuple[Moments | None, float | None, float]:
@@ -52,42 +50,3 @@ def moments(tensor: Any) -> tuple[Moments | None, float | None, float]:
     rms = math.sqrt(sums[2] / count)
     mean, size, third = sums[0] / count / rms, sums[1] / count / rms, sums[3] / count / rms**3 / 3
     return (mean, size, third, high / rms, low / rms, math.log(rms)), None, share
-
-
-def row_digests(tensors: Sequence[Any]) -> Any:
-    """Sorted digests of all rows and columns of ``tensors``: weights that were fused, cut or
-    permuted consist of the same ones."""
-    import numpy as np
-
-    found = [each for tensor in tensors for each in sides(tensor)]
-    return _distinct(found) if found else np.zeros(0, dtype=np.int64)
-
-
-def sides(tensor: Any) -> tuple[Any, ...]:
-    """Sorted digests of the rows of a tensor (along its last dimension), and of its columns."""
-    matrix = tensor.detach()
-    if not matrix.is_floating_point() or not matrix.numel():
-        return ()
-    if matrix.dim() < 2:
-        return (_distinct([*_digests(matrix.reshape(-1, 1))]),)
-    columns = matrix.transpose(-1, -2).reshape(-1, matrix.shape[-2])
-    views = (matrix.reshape(-1, matrix.shape[-1]), columns)
-    return tuple(_distinct([*_digests(view)]) for view in views)
-
-
-def _distinct(parts: Sequence[Any]) -> Any:
-    import numpy as np
-
-    return np.unique(np.concatenate(parts)[:MAX_ROWS])
-
-
-def _digests(view: Any) -> Iterator[Any]:
-    import numpy as np
-    import torch
-
-    rows = max(1, BLOCK // view.shape[1])
-    for start in range(0, len(view), rows):
-        part = view[start : start + rows].to(torch.float64)
-        sums = torch.stack((part.sum(1), part.abs().sum(1)), 1).cpu().numpy()
-        exact = np.round(sums * 1e3).astype(np.int64)
-        yield exact[:, 0] * 1_000_003 + exact[:, 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 Moments = tuple[float, float, float, float, float, float]
@@ -50,17 +50,17 @@ class Quantity(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """All quantities of a run in the order of computing. ``shared`` are the given ones that consist
-    of rows or columns of the other model's weights; ``outputs`` the logits of each phase, ``last``
-    their last position; ``uncalled`` the modules with weights that never ran; ``settings`` the
-    numbers that modules hold as attributes; ``entry`` the file of the port; ``complete`` is false
-    if the run was too long."""
+    """All quantities of a run in the order of computing. ``shared`` are the parts of quantities of
+    the other run, each with the number of that, or -1; ``outputs`` the logits of each phase,
+    ``last`` their last position; ``uncalled`` the modules with weights that never ran; ``settings``
+    the numbers that modules hold as attributes; ``entry`` the file of the port; ``complete`` is
+    false if the run was too long."""
 
     quantities: Sequence[Quantity]
     frames: Sequence[Frame]
     outputs: Sequence[int]
     last: Mapping[int, int]
-    shared: Set[int]
+    shared: Mapping[int, int]
     uncalled: Sequence[str]
     settings: Mapping[str, float]
     entry: str

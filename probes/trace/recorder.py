@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NamedTuple
 
-from .fingerprint import moments, row_digests, sides
+from .alignment import equal_ones
+from .fingerprint import moments
 from .quantity import Frame, Quantity, Trace
+from .rows import MAX_ROWS, Parts, result_sides, shared_weights, weight_sides
 
 MAX_QUANTITIES = 60_000
 """A model of 40 layers has about 4,000 in a pass. A longer run is not judged."""
@@ -21,23 +23,35 @@ _OWN = os.path.dirname(os.path.abspath(__file__))
 
 
 class Recorded(NamedTuple):
-    """A trace, digests of the rows and columns of all weights, and of those of each given
-    quantity."""
+    """A trace, digests of the rows and columns of each given quantity, and fingerprints of those of
+    the others, by number."""
 
     trace: Trace
-    rows: Any
-    rows_of: Mapping[int, Sequence[Any]]
+    weights: Mapping[int, Sequence[Any]]
+    results: Mapping[int, Sequence[Any]]
 
-    def beside(self, other: Recorded) -> Trace:
-        """The trace with what it shares with the weights of another model: fused, cut and permuted
-        weights consist of the same rows or columns."""
-        import numpy as np
 
-        def known(side: Any) -> bool:
-            return len(side) > 0 and bool(np.isin(side, other.rows).all())
+def beside_each_other(port: Recorded, reference: Recorded) -> tuple[Trace, Trace]:
+    """Both traces, each with its parts of the other: weights that were fused, cut or permuted, and
+    results of shards. A result that holds all of another one, as where each expert computes
+    all tokens, counts as well."""
+    mine, theirs = _parts(port, reference), _parts(reference, port)
+    for own, run, other in ((mine, port, dict(theirs)), (theirs, reference, dict(mine))):
+        for at, whole in other.items():
+            if whole in run.results:
+                own.setdefault(whole, at)
+    return port.trace._replace(shared=mine), reference.trace._replace(shared=theirs)
 
-        shared = frozenset(at for at, each in self.rows_of.items() if any(map(known, each)))
-        return self.trace._replace(shared=shared)
+
+def _parts(one: Recorded, other: Recorded) -> dict[int, int]:
+    shared = shared_weights(one.weights, other.weights)
+    twins = equal_ones(one.trace, other.trace)
+    parts, quantities = Parts(other.results), other.trace.quantities
+    for at, sides in one.results.items():
+        owner = parts.owner(sides) if twins[at] is None else None
+        if owner is not None and quantities[owner].phase <= one.trace.quantities[at].phase:
+            shared[at] = owner
+    return shared
 
 
 class Recorder:
@@ -58,7 +72,9 @@ class Recorder:
         self._stack: list[str] = []
         self._called: set[str] = set()
         self._frames: dict[Frame, int] = {}
-        self._rows_of: dict[int, Any] = {}
+        self._weights: dict[int, Any] = {}
+        self._results: dict[int, Any] = {}
+        self._rows = 0
         self._outputs: list[int] = []
         self._last: dict[int, int] = {}
         self.phase = 0
@@ -98,14 +114,13 @@ class Recorder:
 
     def recorded(self) -> Recorded:
         """Return the trace so far, with the digests of the weights."""
-        rows = row_digests([value for _, value in self._model.named_parameters()])
         used = {one.name for one in self._made}
         uncalled = [name for name, module in self._model.named_modules()
                     if name not in self._called and name and not used & _weights(name, module)
                     and _weights(name, module)]  # fmt: skip
-        found = Trace(self._made, list(self._frames), self._outputs, self._last, frozenset(),
+        found = Trace(self._made, list(self._frames), self._outputs, self._last, {},
                       uncalled, _settings(self._model), self._entry, not self.full)  # fmt: skip
-        return Recorded(found, rows, self._rows_of)
+        return Recorded(found, self._weights, self._results)
 
     def _enter(self, module: Any, _: Any) -> None:
         name = self._modules.get(id(module))
@@ -161,6 +176,9 @@ class Recorder:
                      tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."), found, value,
                      self.phase, name, masked)
         )  # fmt: skip
+        if found is not None and op != "given" and self._rows < MAX_ROWS:
+            self._results[at] = result_sides(tensor)
+            self._rows += sum(len(side) for side in self._results[at])
         key = _key(tensor)
         self._where[key] = at, self._version.get(key[0], 0)
         return at
@@ -179,7 +197,7 @@ class Recorder:
             return self._add("written", inputs, {}, frames, tensor)
         found = self._add("given", (), {}, frames, tensor, self._names.get(key[0], ""))
         if tensor.is_floating_point() and tensor.numel() > 1:
-            self._rows_of[found] = sides(tensor)
+            self._weights[found] = weight_sides(tensor)
         return found
 
 

@@ -24,7 +24,7 @@ def write_trace(folder: Path, role: str, trace: Trace) -> Path:
     """Write ``folder/trace/ROLE.jsonl``; ``role`` is ``reference`` or ``port``."""
     file = folder / FOLDER / f"{role}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
-    head = {"schema": SCHEMA} | trace._asdict() | {"shared": sorted(trace.shared)}
+    head = {"schema": SCHEMA} | trace._asdict()
     del head["quantities"]
     with file.open("w", encoding="utf-8") as opened:
         for line in (head, *(_row(each) for each in trace.quantities)):
@@ -75,7 +75,8 @@ def _checked(head: Mapping[str, Any], rows: list[list[Any]]) -> Trace:
     last = {int(key): int(value) for key, value in head["last"].items()}
     if any(not 0 <= at < len(quantities) for at in last.values()):
         raise ValueError("it ends before its outputs")
-    return Trace(quantities, frames, outputs, last, frozenset(map(int, head["shared"])),
+    shared = {int(key): int(value) for key, value in head["shared"].items()}
+    return Trace(quantities, frames, outputs, last, shared,
                  [str(each) for each in head["uncalled"]], settings, str(head["entry"]),
                  head["complete"] is True)  # fmt: skip
 

@@ -108,10 +108,11 @@ def told(one: Difference, port: Aligned, reference: Aligned, config: Mapping[str
         name = reference.quantity(one.lacking[0]).module
         without = f"without {name}, which the port never calls"
         return f"{here} goes on{_with(one, port)} {without}; {there} calls it"
-    if one.kind == "other-mask" and one.operands:
-        masks = zip((here, there), (port, reference), one.operands, strict=True)
+    if one.kind == "other-mask" and one.reference is not None:
+        both = (one.port, one.reference)
+        masks = zip((here, there), (port, reference), both, strict=True)
         return "; ".join(f"{line} masks {found.quantity(at).masked:.1%} of the scores (the mask of "
-                         f"{_line(found, at)})" for line, found, at in masks)  # fmt: skip
+                         f"{_mask_line(found, at)})" for line, found, at in masks)  # fmt: skip
     if one.kind == "missing-operation":
         what = several(reference, one.lacking, config)
         return f"{here} goes on{_with(one, port)} without what {there} does: {what}"
@@ -121,6 +122,17 @@ def told(one: Difference, port: Aligned, reference: Aligned, config: Mapping[str
         first = several(reference, one.lacking, config)
         return f"{here} {mine}; {there} first does what the port does later: {first}"
     return _of_same_place(one, port, reference, (here, mine), (there, theirs))
+
+
+def _mask_line(found: Aligned, at: int) -> str:
+    """The line that makes the mask which an operation applies."""
+    inputs = found.quantity(at).inputs
+    masks = [each for each in inputs
+             if found.quantity(each).masked or found.quantity(each).dtype == "bool"]  # fmt: skip
+    mask = masks[0] if masks else at
+    while found.quantity(mask).op in SHAPES and found.quantity(mask).inputs:
+        mask = found.quantity(mask).inputs[0]
+    return _line(found, mask)
 
 
 def _with(one: Difference, port: Aligned) -> str:
@@ -142,7 +154,7 @@ def _of_same_place(
         of = made(port, one.operands[0]), made(reference, one.operands[1])
         if of[0] != of[1]:
             return "; ".join(
-                f"{at} {does} of {what}" for (at, does), what in zip(pairs, of, strict=True)
+                f"{at} {does}, with {what}" for (at, does), what in zip(pairs, of, strict=True)
             )
     both = "; ".join(f"{at} {does}" for at, does in pairs)
     if one.kind in ("other-layout", "other-operand"):

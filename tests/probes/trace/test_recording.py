@@ -27,6 +27,7 @@ def compare(llama, tmp_path, vocabulary):
     from modelmedic.probes.capture import Plan, trace_run
     from modelmedic.probes.outcome import Collector
     from modelmedic.probes.trace.facts import add_trace
+    from modelmedic.probes.trace.recorder import beside_each_other
     from modelmedic.probes.trace.stored import write_trace
 
     ids = torch.randint(3, 96, (2, 20), generator=torch.Generator().manual_seed(1))
@@ -34,8 +35,8 @@ def compare(llama, tmp_path, vocabulary):
     def run(port, decode=2):
         plan = Plan(ids, decode)
         mine, theirs = trace_run(port, plan), trace_run(llama, plan)
-        write_trace(tmp_path, "port", mine.beside(theirs))
-        write_trace(tmp_path, "reference", theirs.beside(mine))
+        for role, trace in zip(("port", "reference"), beside_each_other(mine, theirs), strict=True):
+            write_trace(tmp_path, role, trace)
         collector = Collector(vocabulary, "probe:tensors")
         add_trace(collector, tmp_path, llama.config.to_dict())
         outcome = collector.outcome()

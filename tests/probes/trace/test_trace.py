@@ -26,7 +26,7 @@ class Run:
         return len(self.made) - 1
 
     def trace(self, output, **changed):
-        found = Trace(self.made, FRAMES, [output], {output: output}, frozenset(), (), {}, "", True)
+        found = Trace(self.made, FRAMES, [output], {output: output}, {}, (), {}, "", True)
         return found._replace(**changed)
 
 
