@@ -85,11 +85,12 @@ def _is_item(argument: str) -> bool:
 
 
 _EVERYDAY = (
-    "inspect", "decode", "watch", "probe", "source", "explain", "why-not", "whatif", "capture",
-    "ratios",
+    "inspect", "decode", "rehearse", "watch", "probe", "source", "explain", "why-not", "whatif",
+    "capture", "ratios",
 )  # fmt: skip
 _ELSEWHERE = dict.fromkeys(("baseline", "diff", "replay", "report"), ".report_commands")
 _ELSEWHERE |= dict.fromkeys(("capture", "ratios"), "..capturing.command")
+_ELSEWHERE["rehearse"] = "..rehearsing.command"
 _ELSEWHERE |= {"bulk": "..bulk.command", "kb": ".kb", "mcp": "..mcp.command"}
 _ELSEWHERE |= {"probe": ".probe_commands", "source": ".source_commands"}
 _ELSEWHERE |= {"ci": "..ci.command", "completion": ".shell.completion", "manual": ".shell.manual"}

@@ -26,7 +26,7 @@ from .folder import watch_folder
 from .outside import Look, Outside, with_looks
 from .probe import SOURCE, Record, add_record, read_record, text_of
 
-_START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start")
+START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start")
 MAX_TAIL = 64_000
 MAX_PROCESSES = 64
 _Handler = Callable[[int, FrameType | None], None]
@@ -68,13 +68,13 @@ def run_watch(
             _add(collector, records, ended, keep)
         elif code != 127:
             collector.extend([_no_monitor(command)])
-        _add_messages(collector, vocabulary, tail, code)
+        add_messages(collector, vocabulary, tail, code)
     return Watched(code, collector.outcome())
 
 
 def _with_monitor(environment: dict[str, str], place: str) -> dict[str, str]:
     before = environment.get("PYTHONPATH")
-    environment["PYTHONPATH"] = _START + (os.pathsep + before if before else "")
+    environment["PYTHONPATH"] = START + (os.pathsep + before if before else "")
     environment["MODELMEDIC_WATCH"] = place
     return environment
 
@@ -82,9 +82,9 @@ def _with_monitor(environment: dict[str, str], place: str) -> dict[str, str]:
 def _run(
     command: list[str], environment: dict[str, str], folder: Path | None, collector: Collector
 ) -> tuple[int, bytes]:
-    tail = _Tail()
+    tail = Tail()
     try:
-        with _ErrorStream(tail) as stream:
+        with ErrorStream(tail) as stream:
             process = subprocess.Popen(command, env=environment, cwd=folder, stderr=stream.child)
             stream.started()
             code = _wait(process)
@@ -136,7 +136,7 @@ def _signals(forward: _Handler, interrupted: _Handler) -> Iterator[None]:
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
 
 
-class _Tail:
+class Tail:
     """The last bytes of standard error."""
 
     def __init__(self) -> None:
@@ -151,17 +151,17 @@ class _Tail:
         return self._kept if len(self._kept) < MAX_TAIL else self._kept.partition(b"\n")[2]
 
 
-class _ErrorStream:
+class ErrorStream:
     """Standard error of the command: copied to ours, its end kept."""
 
-    def __init__(self, tail: _Tail) -> None:
+    def __init__(self, tail: Tail) -> None:
         self._tail = tail
         self._out = _descriptor(sys.stderr)
         self._source, self.child = _channel(self._out)
         self._copied = 0
         self._copier = threading.Thread(target=self._copy, daemon=True)
 
-    def __enter__(self) -> _ErrorStream:
+    def __enter__(self) -> ErrorStream:
         return self
 
     def started(self) -> None:
@@ -265,7 +265,7 @@ def _no_monitor(command: Sequence[str]) -> Problem:
     return Problem("MM465", message, Location(str(command[0]) if command else "-"), hint)
 
 
-def _add_messages(collector: Collector, vocabulary: Vocabulary, tail: bytes, code: int) -> None:
+def add_messages(collector: Collector, vocabulary: Vocabulary, tail: bytes, code: int) -> None:
     """The messages at the end of standard error. Of a job that succeeded only warnings count."""
     from ..messages.probe import read_messages
 

@@ -1,5 +1,6 @@
-"""Starts the monitor in a job that `diagnose watch` runs, then makes way for the environment's own
-``sitecustomize``. Python imports this at its start, because the folder stands first in PYTHONPATH.
+"""Starts the monitor in a job that `diagnose watch` runs, or the notes of `diagnose rehearse`, then
+makes way for the environment's own ``sitecustomize``. Python imports this at its start, because the
+folder stands first in PYTHONPATH.
 
 Standard library only, Python 3.8 and later. Whatever goes wrong here, the job starts as usual.
 """
@@ -20,12 +21,16 @@ def _start() -> None:
     def loaded(name: str) -> Any:
         here = os.path.dirname(os.path.abspath(__file__))
         file = os.path.join(os.path.dirname(here), name + ".py")
-        spec = spec_from_file_location("modelmedic_" + name, file)
+        spec = spec_from_file_location("modelmedic_" + os.path.basename(name), file)
         module = module_from_spec(spec)  # type: ignore[arg-type]
         sys.modules[spec.name] = module  # type: ignore[union-attr]
         spec.loader.exec_module(module)  # type: ignore[union-attr]
         return module
 
+    if os.environ.get("MODELMEDIC_REHEARSAL"):
+        inside = loaded(os.path.join(os.pardir, "rehearsal", "inside"))
+        inside.start(folder, os.environ["MODELMEDIC_REHEARSAL"])
+        return
     module = loaded("monitor")
     shapes = loaded("call_shapes")
     recorder = loaded("recorder").Recorder(shapes, bool(os.environ.get("MODELMEDIC_WATCH_IDS")))

@@ -1,0 +1,68 @@
+"""The batches of a run -> facts about their examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..outcome import Collector
+from .examples import OFFSETS, Look
+from .learner import ONE_TOKEN_LOSSES
+from .rollouts import Used
+
+WHERE = "rehearsal"
+_FITS = 0.9
+_ENOUGH = 16  # positions
+_PROBLEMS = {
+    "empty": "empty-chunk", "other_length": "per-token-length", "lacking": "loss-inputs-lacking",
+    "non_finite": "non-finite", "negative": "id-out-of-vocabulary",
+}  # fmt: skip
+
+
+def add_examples(
+    collector: Collector, events: Sequence[Any], source_of: Callable[[Any], Any]
+) -> None:
+    """Add ``trained_examples`` of each place that trains, and ``datum_problem`` of all."""
+    groups: dict[tuple[Any, str], list[Look]] = {}
+    for event in events:
+        if event.op == "forward_backward" and event.what.examples:
+            groups.setdefault((source_of(event), event.what.loss), []).append(event.what)
+    for (source, loss), looks in groups.items():
+        used = [look.used for look in looks if look.used and look.used.examples]
+        collector.add(
+            "trained_examples", WHERE, source=source.name, file=source.file, line=source.line,
+            policy=loss in ONE_TOKEN_LOSSES, loss=loss,
+            examples=sum(look.examples for look in looks),
+            batches=len(looks), batches_unscored=sum(x.unscored == x.examples for x in looks),
+            offset=_offset(looks), **_shares(used),
+        )  # fmt: skip
+    looks = [look for found in groups.values() for look in found]
+    for name, problem in _PROBLEMS.items():
+        count = sum(getattr(look, name) for look in looks)
+        if count:
+            collector.add("datum_problem", WHERE, problem=problem, count=count)
+
+
+def _offset(looks: Sequence[Look]) -> int | None:
+    compared = sum(look.compared for look in looks)
+    if compared < _ENOUGH:
+        return None
+    found = [sum(look.offsets[n] for look in looks) for n in range(len(OFFSETS))]
+    fits = [offset for offset, n in zip(OFFSETS, found, strict=True) if n >= _FITS * compared]
+    return 1 if 1 in fits else next(iter(fits), None)
+
+
+def _shares(used: Sequence[Used]) -> dict[str, Any]:
+    """The shares of examples that hold a sample."""
+    examples = sum(each.examples for each in used)
+    if not examples:
+        return {"sampled": 0}
+    trained = sum(each.trained for each in used) or 1
+    with_logprobs = sum(each.with_logprobs for each in used)
+    same = sum(each.same_logprobs for each in used)
+    return {
+        "sampled": examples,
+        "scored_prompt": round(sum(each.scored_prompt for each in used) / trained, 3),
+        "unscored_answer": round(sum(each.unscored_answer for each in used) / trained, 3),
+        "other_logprobs": round(1 - same / with_logprobs, 3) if with_logprobs else None,
+    }

@@ -1,0 +1,194 @@
+"""Notes the lines of a job that call the Tinker SDK, and the calls whose results it takes.
+
+Every public method of the SDK's clients gets a number when it is called; the requests that it sends
+carry that number, so that the stand-in can tell which call a request belongs to. A line goes to the
+file of the process when a call begins, and when its result is first asked for: numbers, names of
+methods, files and lines, and never arguments or results. The SDK is pointed at the stand-in even if
+the job names another address.
+
+It is loaded by *other* interpreters, hence: standard library only, Python 3.8 and later, no
+relative imports. Its own errors are swallowed.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import ContextVar
+from importlib.machinery import PathFinder
+from typing import Any
+
+HEADER = "x-modelmedic-call"
+MAX_CALLS = 200_000
+MAX_FRAMES = 3  # of the job's own, that tell two calls of one line apart
+_LIBRARIES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep,
+              os.path.dirname(os.__file__) + os.sep, "<frozen")  # fmt: skip
+_CALLBACK = (os.path.join("asyncio", "events.py"), "_run")
+_ASKING = (
+    "result",
+    "result_async",
+    "future",
+    "exception",
+    "done",
+    "add_done_callback",
+    "__await__",
+)
+_CALL: ContextVar[int | None] = ContextVar("modelmedic_rehearsed_call", default=None)
+
+
+class Notes:
+    """The file of this process, and what it hooks into."""
+
+    def __init__(self, path: str, url: str) -> None:
+        self._url = url
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._lock = threading.Lock()
+        self._number = 0
+        self._asked: set[int] = set()
+        self._taught: set[type] = set()
+        self._hooks = {
+            "tinker.lib.sdk_method": self._number_calls,
+            "tinker.lib.base_url": self._point,
+        }
+
+    def install(self) -> None:
+        """Change the modules of the SDK as soon as they are imported."""
+        sys.meta_path.insert(0, self)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """The module's own spec, whose loader also runs the hook of the module."""
+        hook = self._hooks.pop(name, None)
+        if hook is None:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None:
+            return None
+        load = spec.loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            load(module)
+            with suppress(Exception):
+                hook(module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+    def _point(self, module: Any) -> None:
+        module.resolve_base_url = lambda base_url=None: self._url
+
+    def _number_calls(self, module: Any) -> None:
+        decorate, headers = module.with_sdk_method_telemetry, module.current_sdk_method_headers
+
+        def decorated(cls: Any) -> Any:
+            cls = decorate(cls)
+            for name, member in list(vars(cls).items()):
+                if not name.startswith("_") and inspect.isfunction(member):
+                    setattr(cls, name, self._noting(f"{cls.__name__}.{name}", member))
+            return cls
+
+        def numbered() -> dict[str, str]:
+            call = _CALL.get()
+            mine = {} if call is None else {HEADER: f"{os.getpid()}-{call}"}
+            return {**headers(), **mine}
+
+        module.with_sdk_method_telemetry = decorated
+        module.current_sdk_method_headers = numbered
+
+    def _noting(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            if _CALL.get() is not None:  # a call of the SDK to itself
+                return method(*args, **kwargs)
+            number = self._begin(name)
+            token = _CALL.set(number)
+            try:
+                made = method(*args, **kwargs)
+            finally:
+                _CALL.reset(token)
+            if inspect.iscoroutine(made):
+                return self._following(made, number)
+            return self._tie(made, number)
+
+        return noted
+
+    async def _following(self, coroutine: Any, number: int) -> Any:
+        token = _CALL.set(number)
+        try:
+            made = await coroutine
+        finally:
+            _CALL.reset(token)
+        return self._tie(made, number)
+
+    def _begin(self, name: str) -> int:
+        with self._lock:
+            self._number += 1
+            number = self._number
+        with suppress(Exception):
+            self._write({"call": number, "op": name, "at": _places(sys._getframe(2))})
+        return number
+
+    def _tie(self, made: Any, number: int) -> Any:
+        """Note when the result of a future is asked for; anything else is a result itself."""
+        if not hasattr(type(made), "result"):
+            self._ask(number)
+            return made
+        with suppress(Exception):
+            self._teach(type(made))
+            made._modelmedic_number = number
+        return made
+
+    def _teach(self, cls: type) -> None:
+        if cls in self._taught:
+            return
+        self._taught.add(cls)
+        for name in _ASKING:
+            method = getattr(cls, name, None)
+            if callable(method):
+                setattr(cls, name, self._asking(method))
+
+    def _asking(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def asking(future: Any, *args: Any, **kwargs: Any) -> Any:
+            number = getattr(future, "_modelmedic_number", None)
+            if number is not None and number not in self._asked:
+                self._ask(number)
+            return method(future, *args, **kwargs)
+
+        return asking
+
+    def _ask(self, number: int) -> None:
+        self._asked.add(number)
+        self._write({"asked": number})
+
+    def _write(self, line: dict[str, Any]) -> None:
+        with suppress(OSError, ValueError):
+            if self._number <= MAX_CALLS:
+                os.write(self._file, (json.dumps(line) + "\n").encode())
+
+
+def _places(frame: Any) -> list[list[Any]]:
+    """[file, line] of the job's own frames, the innermost first; none behind a callback of an event
+    loop, where the frames no longer say who made the call."""
+    found: list[list[Any]] = []
+    depth = 0
+    while frame is not None and depth < 200 and len(found) < MAX_FRAMES:
+        code = frame.f_code
+        if code.co_name == _CALLBACK[1] and code.co_filename.endswith(_CALLBACK[0]):
+            break
+        if code.co_filename != __file__ and not any(
+            part in code.co_filename for part in _LIBRARIES
+        ):
+            found.append([os.path.abspath(code.co_filename), frame.f_lineno])
+        frame, depth = frame.f_back, depth + 1
+    return found
+
+
+def start(folder: str, url: str) -> None:
+    """Begin to note, in a file of ``folder`` that is named after this process."""
+    Notes(os.path.join(folder, f"{os.getpid()}.calls"), url).install()
