@@ -109,6 +109,7 @@ class ArtefactDeclaration(Strict):
     )
     together: bool = Field(False, description="All of one run are read in one call.")
     packed: bool = Field(False, description="The probe reads it packed by gzip, too.")
+    stated: bool = Field(False, description="People state figures in it in their own words, too.")
 
 
 class ProbeDeclaration(Strict):

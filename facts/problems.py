@@ -9,6 +9,9 @@ from .records import NamedTuple
 INTERRUPTED = "MM407"
 """The code of a problem: something is not known because Ctrl-C ended the reading."""
 
+UNREAD_FIGURES = "MM449"
+"""The code of a note: figures in a text were not understood."""
+
 OUT_OF_TIME = "MM319"
 """The code of a problem: something is not known because the time limit was reached."""
 
@@ -28,13 +31,15 @@ class Problem(NamedTuple):
     """One thing that is wrong with an input.
 
     ``code`` is stable (``MM1xx`` facts, ``MM2xx`` knowledge, ``MM3xx`` command, ``MM4xx`` probes);
-    ``hint`` says what to do next and may be empty.
+    ``hint`` says what to do next and may be empty. A note (``is_note``) is worth knowing and leaves
+    the verdict as it is.
     """
 
     code: str
     message: str
     where: Location | None = None
     hint: str = ""
+    is_note: bool = False
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from .intake import PASTED, Taken
 
 if TYPE_CHECKING:
     from ..facts import Fact, Problem, Vocabulary
-    from ..probes.recognition import Unit
+    from ..probes.recognition import Texts, Unit
     from .deadline import Deadline
     from .intake import Intake
     from .reports.formats import Picture
@@ -98,24 +99,50 @@ def _gathered(
                 behind = [path for each in units[at:] for path in each.paths]
                 problems.append(interrupted(f"not read: {_few(behind)}"))
                 return facts, problems, read
-            facts.extend(outcome.facts)
-            problems.extend(outcome.problems)
-            read.append((_few(unit.paths), unit.artefact.title, len(outcome.facts)))
+            of_text = unit.paths if unit.artefact.stated else ()
+            stated, notes = _figures(of_text, intake) if intake else ([], [])
+            facts += [*outcome.facts, *stated]
+            problems += [*outcome.problems, *notes]
+            read.append((_few(unit.paths), unit.artefact.title, len(outcome.facts) + len(stated)))
             done()
-    if intake is not None and texts:
+    if intake is not None and texts is not None:
         places = {place for unit in units for path in unit.paths for place in (path, *path.parents)}
-        further = _texts(texts.found, intake, watch)
-        for path in [*(each for each, _, _ in further[2]), *_places(further[1])]:
-            places |= {Path(path), *Path(path).parents}
-        silent = [path for path in texts.found if path not in places]
-        facts, read = facts + further[0], read + further[2]
-        unread = [*silent, *texts.left]
-        problems = [*problems, *further[1], *_nothing(paths, unread, places, vocabulary)]
-        if silent:
-            read.append((_few(silent), "text in which nothing is recognised", 0))
-        if texts.left:
-            read.append((_few(texts.left), "long text, not read", 0))
+        further = _of_texts(texts, places, intake, watch)
+        unread = [path for path in (*texts.found, *texts.data, *texts.left) if path not in places]
+        nothing = _nothing(paths, unread, places, vocabulary)
+        return facts + further[0], [*problems, *further[1], *nothing], read + further[2]
     return facts, problems, read
+
+
+def _of_texts(texts: Texts, places: set[Path], intake: Intake, watch: Watch) -> Gathered:
+    """The same of the files that no probe knows; those in which something is recognised are added
+    to ``places``."""
+    facts, problems, read = _texts(texts.found, intake, watch)
+    for path in texts.data:
+        stated, notes = _figures((path,), intake)
+        if stated or notes:
+            facts, problems = facts + stated, problems + notes
+            read.append((str(path), "statements", len(stated)))
+    for place in map(Path, [*(each for each, _, _ in read), *_places(problems)]):
+        places |= {place, *place.parents}
+    if silent := [path for path in texts.found if path not in places]:
+        read.append((_few(silent), "text in which nothing is recognised", 0))
+    if texts.left:
+        read.append((_few(texts.left), "long text, not read", 0))
+    return facts, problems, read
+
+
+def _figures(paths: Sequence[Path], intake: Intake) -> tuple[list[Fact], list[Problem]]:
+    """The figures that files state, one after the other, and notes on others."""
+    facts: list[Fact] = []
+    notes: list[Problem] = []
+    for path in paths:
+        with suppress(OSError):
+            text = path.read_bytes().decode("utf-8-sig", "replace")
+            found = intake.figures(text, str(path))
+            facts += found[0]
+            notes += found[1]
+    return facts, notes
 
 
 def _places(problems: Sequence[Problem]) -> list[str]:

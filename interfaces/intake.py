@@ -111,14 +111,14 @@ class Intake:
 
     def _with_statements(self, text: str, name: str, found: Taken) -> Taken:
         """With the figures that a text states; it may say nothing else."""
-        from ..probes.statements.probe import read_statements
-
-        stated = read_statements(text, self._vocabulary, name=name).facts
+        stated, notes = self.figures(text, name)
+        if notes and not found.is_error:
+            found = found._replace(problems=(*found.problems, *notes))
         if not stated:
             return found
         if found.title == ERROR and not found.messages and all(map(_is_told, found.facts)):
             about = tuple(fact for fact in found.facts if fact.kind != "error_message")
-            return Taken(STATEMENTS, facts=(*about, *stated), problems=found.problems)
+            return Taken(STATEMENTS, facts=(*about, *stated), problems=(*found.problems, *notes))
         title = found.title or STATEMENTS
         return found._replace(title=title, facts=(*found.facts, *stated), near=())
 
@@ -148,7 +148,17 @@ class Intake:
             return None
         artefact, facts = found.artefact, found.outcome.facts
         problems, messages = found.outcome.problems, self._messages(facts)
+        if artefact.stated:
+            stated, notes = self.figures(text, name)
+            facts, problems = (*facts, *stated), (*problems, *notes)
         return Taken(artefact.title, artefact.name, facts, problems, messages)
+
+    def figures(self, text: str, name: str) -> tuple[tuple[Fact, ...], tuple[Problem, ...]]:
+        """The figures that a text states and nothing else of it, and notes on others."""
+        from ..probes.statements.probe import read_statements
+
+        outcome = read_statements(text, self._vocabulary, name=name)
+        return outcome.facts, outcome.problems
 
     def _messages(self, facts: Sequence[Fact]) -> tuple[Message, ...]:
         if not any(fact.kind == "error_message" for fact in facts):

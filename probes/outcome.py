@@ -85,9 +85,11 @@ class Collector:
         seen = Provenance(self._source, location, certainty=self._certainty)
         self._facts.append(Fact.of(kind, (seen,), **kept))
 
-    def problem(self, code: str, message: str, where: Location, hint: str = "") -> None:
+    def problem(
+        self, code: str, message: str, where: Location, hint: str = "", *, is_note: bool = False
+    ) -> None:
         """Add a problem with the input."""
-        self._problems.append(Problem(code, message, where, hint))
+        self._problems.append(Problem(code, message, where, hint, is_note))
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Add problems that another part of the probe has found."""

@@ -35,12 +35,13 @@ _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", ".
 # Files of a tracker next to a run repeat the run; they count only if there is nothing else.
 _TRACKER, _TRACKED = "wandb", ".wandb"
 _RUNS = frozenset({"metrics", "trackers"})
-# Suffixes of code, settings, markup and data; a text has none of them, or says who wrote it.
+# Suffixes of code, settings and markup; a text has none of them, or says who wrote it.
 _NO_TEXT = frozenset({
-    ".c", ".cc", ".cfg", ".conf", ".cpp", ".css", ".cu", ".h", ".hpp", ".html", ".ini", ".ipynb",
-    ".js", ".json", ".jsonl", ".lock", ".ps1", ".py", ".pyi", ".rs", ".sh", ".svg", ".toml", ".ts",
-    ".xml", ".yaml", ".yml",
+    ".c", ".cc", ".cfg", ".conf", ".cpp", ".css", ".cu", ".h", ".hpp", ".html", ".ini", ".js",
+    ".jsonl", ".lock", ".ps1", ".py", ".pyi", ".rs", ".sh", ".svg", ".toml", ".ts", ".xml",
 })  # fmt: skip
+_DATA = frozenset({".ipynb", ".json", ".yaml", ".yml"})
+MAX_DATA_BYTES = 200_000
 _OF_PROJECTS = frozenset({
     "AUTHORS", "CHANGELOG", "CITATION", "CODE_OF_CONDUCT", "CODEOWNERS", "CONTRIBUTING", "COPYING",
     "HISTORY", "LICENSE", "MAINTAINERS", "NOTICE", "README", "REQUIREMENTS", "SECURITY",
@@ -62,6 +63,7 @@ class Artefact(NamedTuple):
     claims: Sequence[str] = ()
     together: bool = False
     packed: bool = False
+    stated: bool = False
 
     def fits(self, path: Path, head: bytes) -> bool:
         """Whether the probe recognises it."""
@@ -127,10 +129,12 @@ class Unit(NamedTuple):
 
 
 class Texts:
-    """Files of text that no probe knows: ``found``, and ``left`` out because they are too long."""
+    """Files of text that no probe knows: ``found``, and ``left`` out because they are too long.
+    ``data`` are short files of values, whose figures may be measured."""
 
     def __init__(self) -> None:
         self.found: list[Path] = []
+        self.data: list[Path] = []
         self.left: list[Path] = []
         self._room = MAX_TEXTS_BYTES
 
@@ -138,6 +142,11 @@ class Texts:
         """Note a file, at most :data:`MAX_TEXT_BYTES` long; all that are not named share a
         limit."""
         size = os.path.getsize(path)
+        if not named and path.suffix.lower() in _DATA:
+            if size <= min(MAX_DATA_BYTES, self._room):
+                self._room -= size
+                self.data.append(path)
+            return
         if not named and size > min(MAX_TEXT_BYTES, self._room):
             self.left.append(path)
             return
@@ -175,7 +184,7 @@ def _find_units(
     read = {each for unit in found for path in unit.paths for each in (path, *path.parents)}
     places = [Path(problem.where.path) for problem in walk.problems if problem.where]
     places += [path for path, _ in walk.unknown]
-    places += [*texts.found, *texts.left] if texts else []
+    places += [*texts.found, *texts.left, *texts.data] if texts else []
     told = {each for place in places for each in (place, *place.parents)}
     for path in paths:
         if os.path.isdir(path) and path not in read | told:

@@ -72,6 +72,8 @@ class Consultation:
         diagnoses, ruled_out = self._findings
         said, left = self._errors() if ERRORS & self._by_kind.keys() else ((), ())
         candidates, steps = self._plan(diagnoses) if plan else ((), ())
+        notes = tuple(p for p in problems if p.is_note) if problems else ()
+        problems = [p for p in problems if not p.is_note] if notes else problems
         report = Report(
             TOOL,
             {
@@ -86,6 +88,7 @@ class Consultation:
             steps,
             said,
             (*problems, *self._incomplete()),
+            notes,
             unexplained=left,
             meanings=self._base.vocabulary.meanings(self._given),
         )

@@ -127,6 +127,9 @@ class _Entry:
         complaint = next((fact for fact in found.facts if fact.kind == "symptom"), None)
         if self._context.is_conversation() and (complaint or len(text.split()) > 1):
             return self._consultation(text)
+        notes = [problem for problem in found.problems if problem.is_note]
+        if complaint is None and notes:
+            raise ModelMedicError(notes)
         if complaint is None:
             raise _not_understood(text, self._near(found.near), found.similar)
         for issue in found.similar:
@@ -137,7 +140,9 @@ class _Entry:
             _say(f"You name a cause: {title}; `diagnose explain {cause}` says what to do.")
         from ..reports.complaint import complaint_lines
 
-        return self._conclude(Case(found.facts, found.problems), complaint_lines)
+        is_alone = all(fact.kind == "symptom" for fact in found.facts)
+        case = Case(found.facts, found.problems)
+        return self._conclude(case, complaint_lines if is_alone else None)
 
     def stdin(self, raw: bytes) -> int:
         """Standard input: facts, a report, or a text."""

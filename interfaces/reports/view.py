@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...engine.diagnosis.report import Candidate, Diagnosis, Message, NextStep, Report
 from ...facts import Fact
+from ...facts.problems import UNREAD_FIGURES
 from ...facts.records import NamedTuple
 from .layout import Line, counted, section
 from .safe_text import one_line
@@ -179,6 +180,8 @@ def _verdict(
                 else "nothing says why yet"
             )
             return f"{stages} failed; {why}.{besides}"
+        if any(note.code == UNREAD_FIGURES for note in report.notes):
+            return f"Not judged: some figures were not understood.{besides}"
         return f"No {'other ' * bool(accepted)}problem found{where}.{besides}"
     more = f", and {counted(leads, 'lead')}" if leads else ""
     order = ", most important first" if causes > 1 else ""

@@ -176,7 +176,7 @@ def _from_file(vocabulary: Vocabulary, path: Path, everything: bool) -> Outcome:
     if open_ones:
         message = f"no exact version is stated for {', '.join(open_ones)}"
         hint = "give the list of what is installed, such as `pip list --format json`"
-        collector.problem("MM435", message, Location(str(path)), hint)
+        collector.problem("MM435", message, Location(str(path)), hint, is_note=True)
     if listing.complete:
         absent = [name for name in CORE_PACKAGES if name not in listing.packages]
         _add_missing(collector, str(path), absent)

@@ -12,6 +12,7 @@ from typing import Any
 from ...facts.problems import Location, Problem
 from ...facts.progress import Progress
 from ...reading.text.files import Ending, read_lines
+from ...reading.text.notebooks import printed
 from ...reading.text.plain_text import plain_text
 from ...reading.text.values import parse_json
 
@@ -61,9 +62,9 @@ def read_outputs(path: Path, problems: list[Problem], progress: Progress) -> Out
             message = f"more than {MAX_CELLS:,} cells; what follows is left out"
             problems.append(Problem("MM442", message, Location(str(path))))
             break
-        printed = "".join(_printed(cell))
-        if printed.strip():
-            outputs.add(number, printed)
+        told = "".join(printed(cell))
+        if told.strip():
+            outputs.add(number, told)
     return outputs
 
 
@@ -122,40 +123,3 @@ def _one_by_one(text: str) -> Iterator[dict[str, Any]]:
         if not isinstance(cell, dict):
             return
         yield cell
-
-
-def _printed(cell: dict[str, Any]) -> Iterator[str]:
-    """Yield the printed output of a cell in pieces that end at a line end; streams continue in
-    their next piece."""
-    outputs = cell.get("outputs")
-    before = ""
-    for output in outputs if isinstance(outputs, list) else ():
-        if not isinstance(output, dict):
-            continue
-        kind = output.get("output_type")
-        stream = f"stream {output.get('name')}" if kind == "stream" else str(kind)
-        text = _text_of(output)
-        if before and not (stream == before and kind == "stream"):
-            yield "\n"
-        before = stream if text else before
-        yield text
-
-
-def _text_of(output: dict[str, Any]) -> str:
-    kind = output.get("output_type")
-    if kind == "stream":
-        return _joined(output.get("text"))
-    if kind == "error":
-        told = output.get("traceback")
-        if isinstance(told, list) and told:
-            return "\n".join(each for each in told if isinstance(each, str)) + "\n"
-        return f"{_joined(output.get('ename'))}: {_joined(output.get('evalue'))}\n"
-    data = output.get("data")
-    return _joined(data.get("text/plain")) if isinstance(data, dict) else ""
-
-
-def _joined(value: Any) -> str:
-    """A text that a notebook holds as one text or as a list of lines."""
-    if isinstance(value, list):
-        return "".join(each for each in value if isinstance(each, str))
-    return value if isinstance(value, str) else ""

@@ -7,10 +7,11 @@ a change (``from 4.2 to 1.1``) the new one counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...facts.fact import Value
 from ...facts.kinds import Vocabulary
+from ...facts.problems import UNREAD_FIGURES, Location
 from ...facts.statements import Statement
 from ...reading.statements import reader
 from ...reading.statements.figures import times
@@ -19,19 +20,48 @@ from ..outcome import Collector, Outcome
 
 _OF_ALL = re.compile(r"[\W_]*(?:all|total|overall|average|mean)\b[\W_]", re.IGNORECASE)
 
+_MOST_LINES = 4
+
 Values = dict[str, Value]
 Place = tuple[str, int]
 
 
 def read_statements(text: str, vocabulary: Vocabulary, *, name: str = "pasted") -> Outcome:
-    """The facts that a text states; ``name`` precedes the line in their places. Never raises on any
-    text."""
+    """The facts that a text states; ``name`` precedes the line in their places. Figures that may be
+    meant and are not understood are a note (MM449). Never raises on any text."""
     collector = Collector(vocabulary, "probe:statements", certainty="stated")
     declared = tuple(vocabulary.statements[each] for each in sorted(vocabulary.statements))
-    said = reader.read_statements(text, declared)
-    for (kind, line), values in _merged(_current(said), vocabulary):
-        collector.add(kind, f"{name}:{line}", **values)
+    text, places = _of_cells(text, name) if '"cell_type"' in text else (text, [])
+    said, unsure = reader.read(text, declared)
+    current = _current(said)
+    for (kind, line), values in _merged(current, vocabulary):
+        collector.add(kind, places[line - 1] if places else f"{name}:{line}", **values)
+    meant = {(each.statement, each.subject) for each in (*current, *_replaced(said))}
+    differ = {each.line for each in said if (each.statement, each.subject) not in meant}
+    if left := sorted({*unsure, *differ}):
+        collector.problem(
+            UNREAD_FIGURES, f"figures differ or are not understood (line {_few(left)})",
+            Location(name), "say what each figure is, such as: R-ratio of mlp: 1.31", is_note=True,
+        )  # fmt: skip
+        if current:
+            collector.add("unread_figures", name, text=name)
     return collector.outcome()
+
+
+def _of_cells(text: str, name: str) -> tuple[str, list[str]]:
+    """The text of all cells of a notebook, and the place of each of its lines; any other text has
+    none."""
+    from ...reading.text.notebooks import cells_of
+
+    cells = cells_of(text)
+    places = [f"{name}#cell {c.number}:{n}" for c in cells for n in range(1, len(c.lines) + 2)]
+    return "\n\n".join("\n".join(cell.lines) for cell in cells) if cells else text, places
+
+
+def _few(lines: Sequence[int]) -> str:
+    """The first numbers of lines, and how many more there are."""
+    more = f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
+    return ", ".join(map(str, lines[:_MOST_LINES])) + more
 
 
 gather_statements = read_statements  # under the name that all probes have
@@ -52,6 +82,10 @@ def _current(said: Iterable[Said]) -> list[Said]:
                 found.append(said[0])
                 break
     return found
+
+
+def _replaced(said: Iterable[Said]) -> Iterator[Said]:
+    return (each for each in said if each.replaced)
 
 
 def _merged(said: Iterable[Said], vocabulary: Vocabulary) -> list[tuple[tuple[str, int], Values]]:
@@ -85,6 +119,8 @@ def _values(statement: Statement, said: Said, vocabulary: Vocabulary) -> Values:
         values[statement.limit] = limit = _share(said.limit, statement)
         if statement.difference and isinstance(value, float) and isinstance(limit, float):
             values[statement.difference] = round(limit - value, 12)  # of decimals
+    elif statement.difference and "compared" in attributes:
+        values["compared"] = False
     return values
 
 

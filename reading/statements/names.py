@@ -10,14 +10,19 @@ from typing import NamedTuple
 from ...facts.statements import Statement
 
 _WORD = re.compile(r"[A-Za-z0-9²]+")
-_JOINT = re.compile(r"[\s_/.-]?")
+_JOINT = re.compile(r"[\s_/.-]?|\s\|\s")
+_QUANTILE = re.compile(r"(?:q|pct|perc|percentile_?)(?=\d{1,2}\Z)")
 _KEY_UNIT = re.compile(r"[_ ]?[(\[]?(%|[A-Za-zµ]{1,12})[)\]]?(?![A-Za-z])")
 # Digits may follow a name of so few letters: TP8.
 _GLUED = re.compile(r"([A-Za-z]{1,2})\d{1,3}\Z")
+_FILE = re.compile(r"(?<!\S)[('\"]?(?:[.~]{0,2}/[\w.~-]|[\w.~-]+/[\w.~-]+/)[^\s|]*")
 _PATH = re.compile(r"[\w.\[\]]{1,80}\Z")
 _NUMBERED = re.compile(
     r"(?<![\w.])((?:layers?|blocks?|[Lh])[ ._\[]?\d{1,4}\]?[\s:/_-]{1,2})\Z", re.IGNORECASE
 )
+_BROKEN = re.compile(r"(?<![\w./:-])(?:\d{1,6}\.(?!0+(?!\d))\d{1,6}|\d{1,3} ?%)(?![\w./-])")
+_LISTED = 120
+_MANY, _MANY_VALUES = 2, 3
 _BEFORE = 40
 _MOST_WORDS = 5
 
@@ -37,13 +42,17 @@ class Name(NamedTuple):
 
 def normal(name: str) -> str:
     """The words of a name joined, in small letters."""
-    return "".join(_WORD.findall(name)).lower()
+    return "".join(map(_word, _WORD.findall(name)))
+
+
+def _word(word: str) -> str:
+    return _QUANTILE.sub("p", word.lower())
 
 
 def found_in(row: str, known: Collection[str]) -> Iterator[tuple[int, int, str]]:
     """The places of known names in a row, the longest at each, and their normal forms. Their words
-    may be joined by one space, hyphen, underscore, slash or point, or by nothing."""
-    words = [(m.start(), m.end(), m[0].lower()) for m in _WORD.finditer(row)]
+    may be joined by one space, hyphen, underscore, slash, point or bar, or by nothing."""
+    words = [(m.start(), m.end(), _word(m[0])) for m in _WORD.finditer(row)]
     at = 0
     while at < len(words):
         joined, longest = "", None
@@ -92,6 +101,21 @@ class Names:
         told = next(found_in(text, self._heard), None)
         return told is not None or any(pattern.search(text) for _, pattern in self.words)
 
+    def listed_subjects(self, text: str) -> tuple[int, ...]:
+        """The numbers of the lines that are a subject and a broken number (``mlp 1.31``), if there
+        are several; else of all with such a number, if these are many."""
+        broken = [
+            (number, line) for number, line in enumerate(text.split("\n"), 1)
+            if len(line) < _LISTED and _BROKEN.search(line)
+        ]  # fmt: skip
+        listed = [
+            number for number, line in broken if next(found_in(line, self._any_subject), None)
+        ]
+        if len(listed) > 1:
+            return tuple(listed)
+        many = _MANY_VALUES if text.lstrip().startswith(("{", "[")) else _MANY
+        return tuple(number for number, _ in broken) if len(broken) >= many else ()
+
     def admitted(self, text: str) -> frozenset[str]:
         """The statements for which the text has words that they need, and none that bars them."""
         heard = {word.lower() for word in _WORD.findall(text)}
@@ -108,6 +132,8 @@ class Names:
         """The names in a row, in their order."""
         found: list[Name] = []
         places = [*found_in(row, self._entries), *self._before_digits(row)]
+        paths = [match.span() for match in _FILE.finditer(row)]
+        places = [each for each in places if not any(a <= each[0] < b for a, b in paths)]
         for start, end, name in sorted(places):
             for text, statement, subject in self._entries[name]:
                 same = len(text) > 1 or text == row[start:end]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .figures import Figure, numbers, times, versions
 from .names import Name, Names
-from .rows import Row
+from .rows import OBJECT, TABLE, Row
 
 FARTHEST, FARTHEST_AHEAD = 90, 30
 """Characters between a name and a figure behind it, or ahead of it."""
@@ -35,6 +35,11 @@ class Pair(NamedTuple):
     value: float | str
     signs: tuple[str, ...]
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether the figure has decimals."""
+        return isinstance(self.value, float) and not self.value.is_integer()
+
 
 def pairs_of(row: Row, names: Names, admitted: frozenset[str]) -> Iterator[Pair]:
     """The pairs in a row whose value is possible."""
@@ -48,9 +53,10 @@ def pairs_of(row: Row, names: Names, admitted: frozenset[str]) -> Iterator[Pair]
     if not any(map(str.isdigit, text)):
         return
     told = names.in_row(text, admitted)
-    figures = numbers(text, names.glued(text))[:_MOST]
+    own = text.rfind(" | ") if row.form in (OBJECT, TABLE) else -1  # what is before has its row
+    figures = [f for f in numbers(text, names.glued(text)) if f.start > own][:_MOST]
     units = [unit for f in figures if (unit := names.unit_behind(text, f.end, admitted))]
-    released = [*versions(text)][:_MOST]
+    released = [f for f in versions(text) if f.start > own][:_MOST]
     if not told and not units:
         return
     reader = _RowReader(row, names, [*told[:_MOST], *units])
@@ -74,6 +80,8 @@ class _RowReader:
             start, end = self._between(name, figure)
             if end - start > (FARTHEST if figure.start >= name.end else FARTHEST_AHEAD):
                 continue
+            if figure.end <= name.start and _BREAK.search(self._row.text[start:end]):
+                continue  # the name is in the next sentence
             read = self._value(name, figure)
             if read is not None:
                 value, unit, behind = read
@@ -158,6 +166,15 @@ class _RowReader:
             yield f"parts:{figure.value.count('.')}"
         whole = isinstance(figure.value, float) and figure.value.is_integer()
         yield from (f"whole:{whole}", f"whole:{whole}:{name.statement.integer}")
+        yield from self._alone(name, figures, whole=whole)
+
+    def _alone(self, name: Name, figures: Sequence[Figure], *, whole: bool) -> Iterator[str]:
+        """How many figures and names the row has for each other."""
+        others = {n.statement.name for n in self._told} - {name.statement.name}
+        broken = sum(isinstance(f.value, float) and not f.value.is_integer() for f in figures)
+        kind = f"{whole}:{name.statement.integer}"
+        yield f"alone:{min(len(figures), 4)}:{min(broken, 3)}:{bool(others)}:{kind}"
+        yield f"broken:{min(broken, 3)}:{kind}"
 
     def _crowd(
         self, name: Name, figure: Figure, figures: Sequence[Figure], start: int, end: int

@@ -25,7 +25,11 @@ MAX_CHARACTERS = 200_000
 VALUE, LIMIT = 0, 1
 ENOUGH = 0.9
 """The chance from which a figure is read."""
+_MAYBE = 0.4
+"""The chance from which a figure that is not read may be meant."""
 _ENOUGH_OF_LIMIT = 0.5
+_LABEL = re.compile(r"[A-Za-z][\w./\[\]-]{1,40}(?:[ ,][\w./()\[\]-]{1,20}){0,2}")
+_LEADING = re.compile(r"(?<=[\w\])])(?:\s*[:=|]|\s{2,}|\s[-–—])\s*\Z|\A.*\w\s?\Z")
 _BECOMES = re.compile(r"->|→|\bto\b|\bthen\b|\bafter\b|\bnow\b", re.IGNORECASE)
 
 Judged = Sequence[tuple[float, float, "Pair"]]
@@ -49,27 +53,47 @@ class Said(NamedTuple):
     replaced: bool = False
 
 
+class Reading(NamedTuple):
+    """The statements of a text, and the numbers of lines with figures that may be statements and are
+    not understood."""
+
+    said: tuple[Said, ...] = ()
+    unsure: tuple[int, ...] = ()
+
+
 def read_statements(
     text: str, statements: tuple[Statement, ...], weights: Weights | None = None
 ) -> list[Said]:
     """The observables of ``statements`` in a text, in the order of its rows. A figure without a
     declared name is never read."""
+    return list(read(text, statements, weights).said)
+
+
+def read(text: str, statements: tuple[Statement, ...], weights: Weights | None = None) -> Reading:
+    """The same, with the lines whose figures may be meant."""
     text = text[:MAX_CHARACTERS]
     names = names_of(statements)
+    listed = names.listed_subjects(text)
     if not names.may_be_in(text):
-        return []  # most texts, for which nothing more is imported
-    from .rows import rows_of
+        return Reading((), listed)  # most texts, for which nothing more is imported
+    from .rows import named_rows, rows_of
 
     admitted = names.admitted(text)
     known: Weights = json_table(__file__, "weights.json") if weights is None else weights
     lines = text.split("\n")
-    judged = [(row, _judged(row, names, admitted, known)) for row in rows_of(text)]
+    rows = named_rows(rows_of(text), names, admitted)
+    judged = [(row, _judged(row, names, admitted, known)) for row in rows]
     limits = _limits(judged)
     found: list[Said] = []
+    unsure = {*listed}
     for row, pairs in judged:
         quote = lines[row.line - 1].strip()[:200] if row.line <= len(lines) else ""
-        found += (said._replace(quote=quote) for said in _of_row(row, pairs, names, limits))
-    return list(dict.fromkeys(found))
+        said = [said._replace(quote=quote) for said in _of_row(row, pairs, names, limits)]
+        found += said
+        if not said and any(chance >= _MAYBE and pair.is_measured for chance, _, pair in pairs):
+            unsure.add(row.line)
+    unsure -= {said.line for said in found}
+    return Reading(tuple(dict.fromkeys(found)), tuple(sorted(unsure)))
 
 
 def chances(signs: Iterable[str], weights: Weights) -> tuple[float, float]:
@@ -110,8 +134,21 @@ def _of_row(
         name = pair.name
         limit = limits.get((row.record, name.statement.name, name.subject))
         subject = name.subject or names.subject(name.statement, row.text, pair.figure.start)
+        subject = subject or (_label(row, pair) if name.statement.unnamed else "")
         replaced = _is_replaced(row.text, pair, chosen)
         yield Said(name.statement.name, pair.value, subject, limit, row.line, "", replaced)
+
+
+def _label(row: Row, pair: Pair) -> str:
+    """The words that a row begins with, if they stand for a subject of its own."""
+    from .rows import BELOW
+
+    before = row.text[: min(pair.name.start, pair.figure.start)]
+    if row.form == BELOW:
+        before = row.text[pair.name.end : pair.figure.start]
+    words = before.rpartition(" | ")[0] or _LEADING.sub("", before)
+    words = words.partition("  ")[0].strip(" |:=*`\"'-\t>")
+    return words if _LABEL.fullmatch(words) else ""
 
 
 def _is_replaced(row: str, pair: Pair, chosen: Sequence[Pair]) -> bool:

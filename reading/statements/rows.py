@@ -1,19 +1,26 @@
 """A text as rows: each line, and each value of a table or object behind the words it belongs to.
 
 The value 1.04 in ``{"lm_head": {"r_ratio": 1.04}}`` becomes the row ``lm_head | r_ratio: 1.04``, a
-cell of a table ``rotary | R-ratio: 1.02``. So all forms are read as one.
+cell of a table ``rotary | R-ratio: 1.02``. So all forms are read as one. A row below a title that
+names its observable, ``mlp 1.31`` below ``## R, bf16 against fp32``, becomes ``R || mlp 1.31``.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..text.values import parse_json
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .names import Names
+
 LINE, KEY, TABLE, OBJECT, ANSWER = "line", "key", "table", "object", "answer"
+BELOW = "below"
+"""A row below a title that names its observable."""
 MAX_LENGTH = 1_000
 MAX_LITERAL = 20_000
 MAX_DEPTH = 40
@@ -23,6 +30,8 @@ _BEFORE_OBJECT = re.compile(r"\s*(?:Out\[\d{1,6}\]:|[\w. ]{0,40}->|[\w.]{1,40} ?
 _BETWEEN_CELLS = re.compile(r"</t[dh]>\s*<t[dh][^<>]{0,200}>")
 _BETWEEN_ROWS = re.compile(r"</tr>\s*<tr[^<>]{0,200}>")
 _TAG = re.compile(r"</?t(?:able|body|head|[rdh])[^<>]{0,200}>")
+_HEAD_TAG = re.compile(r"<h[1-6][^<>]{0,200}>")
+_BLOCK_TAG = re.compile(r"</?(?:li|ul|ol|p|div|br|h[1-6])(?: [^<>]{0,200})?/?>")
 _PROSE = re.compile(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}")
 _GAP = re.compile(r"\s{2,}")
 _NUMBER = re.compile(r"[-+]?\.?\d")
@@ -37,6 +46,13 @@ _ALONE = re.compile(
     r"\s*(?:E\s+)?(?:AssertionError:\s*|Out\[\d{1,6}\]:\s*)?(?:tensor\(|array\()?['\"]?"
     r"([-+]?\d[\w.,+-]{0,30}|\.\d{1,30})['\"]?(?:,[^)]{0,40})?\)?\s*\Z"
 )
+
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s|[=*_-]{0,5}\s?\*\*[^*]{1,80}\*\*\s*:?\s*\Z")
+_VALUE = re.compile(r"\W{0,3}\d")
+_ASIDE = re.compile(r"\([^()]{0,120}\)")
+_MEASURED = re.compile(r"\d\.\d|\d ?%|\de-\d")
+_BLOCKS = 2
+"""How many blocks of lines a title reaches that is not a heading."""
 
 
 class Row(NamedTuple):
@@ -62,6 +78,8 @@ def rows_of(text: str) -> Iterator[Row]:
 def _rows(text: str) -> Iterator[tuple[str, str, int]]:
     if "<t" in text:
         text = _TAG.sub("", _BETWEEN_ROWS.sub("\n", _BETWEEN_CELLS.sub(" | ", text)))
+    if "</" in text:  # lines keep their numbers if each tag has a line of its own
+        text = _BLOCK_TAG.sub("\n", _HEAD_TAG.sub("\n# ", text))
     if (whole := _object(text)) is not None:
         yield from _placed(whole, text)
         return
@@ -141,7 +159,7 @@ def _leaves(
         for each in value:
             yield from _leaves(each, path, beside, depth + 1)
     elif path and value is not None and not isinstance(value, bool):
-        yield path[-1], f"{' '.join((*beside, *path[:-1]))} | {path[-1]}: {value}"
+        yield path[-1], f"{'  '.join((*beside, *path[:-1]))} | {path[-1]}: {value}"
 
 
 def _placed(value: Any, text: str) -> Iterator[tuple[str, str, int]]:
@@ -182,6 +200,30 @@ def _cells_of(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[str,
     for number in range(start + 1, end):
         row = _cells(lines[number][:MAX_LENGTH])
         if not all(map(_RULE.match, row)):
-            names = " ".join(cell for cell in row if not _NUMBER.match(cell))
+            names = "  ".join(cell for cell in row if not _NUMBER.match(cell))
             for column, cell in zip(head, row, strict=True):
                 yield f"{names} | {column}: {cell}", TABLE, number + 1
+
+
+def named_rows(rows: Iterable[Row], names: Names, admitted: frozenset[str]) -> Iterator[Row]:
+    """The rows, those with figures and without a name behind the name of their title."""
+    title, is_heading, blocks = "", False, 0
+    for row in rows:
+        text = row.text
+        own = [name for name in names.in_row(text, admitted) if not name.subject]
+        has_figure = any(map(str.isdigit, text))
+        is_heading_line = _HEADING.match(text) is not None
+        is_told = row.form in (LINE, KEY) and not _MEASURED.search(_ASIDE.sub("", text))
+        is_title = is_heading_line or bool(own and is_told)
+        if is_title:
+            told = {name.statement.name for name in own}
+            has_value = any(_VALUE.match(text, name.end) for name in own if name.statement.integer)
+            title = own[0].text if len(told) == 1 and not has_value else ""
+            is_heading, blocks = is_heading_line, 0
+        elif not text.strip():
+            blocks += 1
+            title = title if is_heading or blocks <= _BLOCKS else ""
+        if title and has_figure and not own and not is_title:
+            yield row._replace(text=f"{title} || {text}", form=BELOW)
+        else:
+            yield row

@@ -1,9 +1,13 @@
 """Descriptions and pasted texts, against the symptoms and error tables as they are shipped."""
 
+import json
+
 import pytest
 
 from modelmedic.engine import Diagnoser
+from modelmedic.interfaces.inspection import gather
 from modelmedic.interfaces.intake import STATEMENTS, Intake
+from modelmedic.interfaces.reports.verdict.screen import verdict_lines
 from modelmedic.interfaces.stated import read_line
 
 
@@ -87,3 +91,50 @@ def test_a_user_who_names_software_reports_no_error(intake: Intake) -> None:
     assert found.title == STATEMENTS
     kinds = {fact.kind for fact in found.facts}
     assert kinds == {"text_subject", "smoke_result", "neuron_machine", "neuron_config"}
+
+
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "source": ["# R-ratio, bf16\n"]},
+        {"cell_type": "code", "source": "show()", "outputs": [
+            {"output_type": "stream", "name": "stdout", "text": ["mlp: 2.41\n"]}]},
+    ]
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "ratios"),
+    [
+        ("note.md", "## R-ratio\n\n- mlp: 2.41\n- norm: 1.01\n", {"mlp": 2.41, "norm": 1.01}),
+        ("own.json", '{"mlp": {"r_ratio": 2.41}}', {"mlp": 2.41}),
+        ("nb.ipynb", json.dumps(NOTEBOOK), {"mlp": 2.41}),
+    ],
+)
+def test_figures_in_files_of_ones_own(intake, doctor, tmp_path, name, content, ratios) -> None:
+    """A folder is read for the figures that its notes, values and notebooks state."""
+    (tmp_path / name).write_text(content)
+    facts, problems, _ = gather([tmp_path], doctor.base.vocabulary, intake=intake)
+    found = {f.get("component"): f.get("r_ratio") for f in facts if f.kind == "component_result"}
+    assert found == ratios
+    assert problems == []
+
+
+def test_figures_that_are_not_understood_are_no_health(intake, doctor, tmp_path) -> None:
+    """The verdict does not say "no problem" beside figures that are not understood."""
+    note = tmp_path / "parts.txt"
+    note.write_text("norm 1.01\nlong rope 131.7\nmlp 1.03\n")
+    facts, problems, _ = gather([tmp_path], doctor.base.vocabulary, intake=intake)
+    assert [problem.code for problem in problems] == ["MM449"]
+    report = doctor.diagnose(facts, problems)
+    assert (report.errors, report.notes) == ((), tuple(problems))
+    assert "Not judged" in "".join(line.text for line in verdict_lines(report))
+    note.write_text("R-ratio of norm: 1.01\nlong rope 131.7\nmlp 1.03\n")
+    facts, problems, _ = gather([tmp_path], doctor.base.vocabulary, intake=intake)
+    assert any(fact.kind == "unread_figures" for fact in facts)
+    found = doctor.diagnose(facts, problems).diagnoses
+    assert not any(d.id.startswith("neuron.flow") for d in found)
+
+
+def test_what_comes_next_follows_from_figures_alone(intake, doctor) -> None:
+    facts = intake.read("match rate 0.97\n").facts
+    assert "neuron.flow.stage-2-next" in {d.id for d in doctor.diagnose(facts).diagnoses}

@@ -22,13 +22,13 @@ from modelmedic.facts.declarations import load_vocabulary
 from modelmedic.facts.statements import Statement
 from modelmedic.reading.statements.names import names_of
 from modelmedic.reading.statements.pairs import pairs_of
-from modelmedic.reading.statements.rows import rows_of
+from modelmedic.reading.statements.rows import named_rows, rows_of
 
 ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = ROOT / "reading" / "statements" / "weights.json"
 TEXTS = Path(__file__).with_name("statements")
 APART = TEXTS / "apart"  # never learned from
-FEWEST = 4  # pairs that a sign must be in
+FEWEST = 3  # pairs that a sign must be in
 SMALL = 0.5  # how much weights count against the texts
 STEPS = 150
 TINY = 0.05
@@ -80,7 +80,7 @@ def examples(texts: Iterable[Told], statements: tuple[Statement, ...]) -> Any:
     signs, kinds = [], []
     for each in texts:
         admitted = names.admitted(each.text)
-        for row in rows_of(each.text):
+        for row in named_rows(rows_of(each.text), names, admitted):
             for pair in pairs_of(row, names, admitted):
                 if pair.name.statement.name not in OBSERVABLES:
                     continue  # the texts do not say

@@ -38,7 +38,8 @@ def without_cause(view: ReportView) -> Iterator[Line]:
     fine = [d for d in view.fine if d.id not in told and not d.title.startswith(NEXT)]
     yield from _fine(fine, view, alone=not told and not view.leads)
     yield from _all_right(view)
-    steps = _steps(view)
+    goes_on = any(d.title.startswith(NEXT) for d in _with_steps(view))
+    steps = [] if goes_on else _steps(view)
     for number, step in enumerate(steps[:MAX_STEPS]):
         yield Line(asked(step), mark="Next: " if number == 0 else "Or:   ")
         if step.command:
@@ -119,6 +120,6 @@ def _all_right(view: ReportView) -> Iterator[Line]:
     for d in _with_steps(view):
         step = d.title.startswith(NEXT)
         yield Line(d.title.removeprefix(NEXT), 0, "good", mark=NEXT if step else "No fault: ")
-        if not step:
+        if not (step and view.port):
             yield from (Line(brief(reason.whole), 2) for reason in reasons(d, view)[:1])
         yield from action_lines(d.actions, where="")
