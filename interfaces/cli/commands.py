@@ -41,7 +41,7 @@ class _Commands(click.Group):
         if cmd_name not in _ELSEWHERE:
             return super().get_command(ctx, cmd_name)
         module = import_module(_ELSEWHERE[cmd_name], __package__)
-        found: click.Command = getattr(module, cmd_name)
+        found: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -90,7 +90,7 @@ _EVERYDAY = (
 )  # fmt: skip
 _ELSEWHERE = dict.fromkeys(("baseline", "diff", "replay", "report"), ".report_commands")
 _ELSEWHERE |= dict.fromkeys(("capture", "ratios"), "..capturing.command")
-_ELSEWHERE["rehearse"] = "..rehearsing.command"
+_ELSEWHERE |= dict.fromkeys(("rehearse", "stand-in"), "..rehearsing.command")
 _ELSEWHERE |= {"bulk": "..bulk.command", "kb": ".kb", "mcp": "..mcp.command"}
 _ELSEWHERE |= {"probe": ".probe_commands", "source": ".source_commands"}
 _ELSEWHERE |= {"ci": "..ci.command", "completion": ".shell.completion", "manual": ".shell.manual"}

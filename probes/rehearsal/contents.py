@@ -60,7 +60,10 @@ def _shares(used: Sequence[Used]) -> dict[str, Any]:
     trained = sum(each.trained for each in used) or 1
     with_logprobs = sum(each.with_logprobs for each in used)
     same = sum(each.same_logprobs for each in used)
+    groups = sum(each.groups for each in used)
+    flat = sum(each.flat_groups for each in used)
     return {
+        "flat_groups": round(flat / groups, 3) if groups else None,
         "sampled": examples,
         "scored_prompt": round(sum(each.scored_prompt for each in used) / trained, 3),
         "unscored_answer": round(sum(each.unscored_answer for each in used) / trained, 3),

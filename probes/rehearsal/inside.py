@@ -83,46 +83,48 @@ class Notes:
         module.resolve_base_url = lambda base_url=None: self._url
 
     def _number_calls(self, module: Any) -> None:
-        decorate, headers = module.with_sdk_method_telemetry, module.current_sdk_method_headers
+        track, headers = module._tracked, module.current_sdk_method_headers
+        outermost = module._current_sdk_method
 
-        def decorated(cls: Any) -> Any:
-            cls = decorate(cls)
-            for name, member in list(vars(cls).items()):
-                if not name.startswith("_") and inspect.isfunction(member):
-                    setattr(cls, name, self._noting(f"{cls.__name__}.{name}", member))
-            return cls
+        def tracked(method: Any, name: str) -> Any:
+            # The wrapper of a deprecated method warns so many frames up: it stays outermost.
+            if module._is_deprecated_wrapper(method):
+                return track(method, name)
+            return self._noting(name, method, outermost)
 
         def numbered() -> dict[str, str]:
             call = _CALL.get()
             mine = {} if call is None else {HEADER: f"{os.getpid()}-{call}"}
             return {**headers(), **mine}
 
-        module.with_sdk_method_telemetry = decorated
+        module._tracked = tracked
         module.current_sdk_method_headers = numbered
 
-    def _noting(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    def _noting(self, name: str, method: Callable[..., Any], outermost: Any) -> Callable[..., Any]:
         @functools.wraps(method)
         def noted(*args: Any, **kwargs: Any) -> Any:
-            if _CALL.get() is not None:  # a call of the SDK to itself
+            if outermost.get() is not None:  # a call of the SDK to itself
                 return method(*args, **kwargs)
             number = self._begin(name)
-            token = _CALL.set(number)
+            tokens = outermost.set(name), _CALL.set(number)
             try:
                 made = method(*args, **kwargs)
             finally:
-                _CALL.reset(token)
+                outermost.reset(tokens[0])
+                _CALL.reset(tokens[1])
             if inspect.iscoroutine(made):
-                return self._following(made, number)
+                return self._following(made, number, name, outermost)
             return self._tie(made, number)
 
         return noted
 
-    async def _following(self, coroutine: Any, number: int) -> Any:
-        token = _CALL.set(number)
+    async def _following(self, coroutine: Any, number: int, name: str, outermost: Any) -> Any:
+        tokens = outermost.set(name), _CALL.set(number)
         try:
             made = await coroutine
         finally:
-            _CALL.reset(token)
+            outermost.reset(tokens[0])
+            _CALL.reset(tokens[1])
         return self._tie(made, number)
 
     def _begin(self, name: str) -> int:

@@ -110,7 +110,7 @@ class Learner:
         last = prompt[-1] if prompt else 0
         known = list(self.seen) or [t for t in prompt if t >= 0] or [0]
         length = chance.randint(1, limit)
-        while given is None and len(said) < length:
+        while given is None and len(said) < length and not (said and last in ends):
             last = self._next(last, chance, known, heat)
             said.append(last)
         most = most if most is not None and most > 0 else len(said) + 1
@@ -118,6 +118,7 @@ class Learner:
         if stopped and ends and (not said or said[-1] not in ends):
             said.append(ends[0])
         said = said[:most]
+        stopped = stopped or bool(said and said[-1] in ends)
         befores = [prompt[-1] if prompt else 0, *said[:-1]]
         return Answer(tuple(said), tuple(self.logprobs(befores, said)), stopped)
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from modelmedic.facts.problems import ModelMedicError
+from modelmedic.probes.rehearsal.answers import read_answers
 from modelmedic.probes.rehearsal.command import Limits, run_rehearsal
 
 pytest.importorskip("tinker")
@@ -69,10 +71,29 @@ FAULTS = {
 }  # fmt: skip
 
 
-def rehearsed(code, doctor, folder, limits=None):
+RL = """
+sampler = client.save_weights_and_get_sampling_client("x")
+prompt = types.ModelInput.from_ints([10, 11, 12])
+said = sampler.sample(prompt, 2, types.SamplingParams(max_tokens=6)).result().sequences
+assert [each.tokens for each in said] == [[7, 8], [9, 8]]
+data = []
+for each in said:
+    ids = [10, 11, 12, *each.tokens]
+    inputs = {"target_tokens": ids[1:], "advantages": [0.0] * 2 + [1.0] * 2}
+    inputs["logprobs"] = [0.0] * 2 + list(each.logprobs)
+    tokens = types.ModelInput.from_ints(ids[:-1])
+    data.append(types.Datum(model_input=tokens, loss_fn_inputs=inputs))
+client.forward_backward(data, "importance_sampling").result()
+client.optim_step(ADAM).result()
+client.save_state("end").result()
+"""
+
+
+def rehearsed(code, doctor, folder, limits=None, given=None):
     script = folder / "train.py"
     script.write_text(HEAD + code)
-    ran = run_rehearsal([sys.executable, str(script)], doctor.base.vocabulary, limits or Limits())
+    ran = run_rehearsal([sys.executable, str(script)], doctor.base.vocabulary, limits or Limits(),
+                        given=given)  # fmt: skip
     return ran, doctor.diagnose(ran.outcome.facts, ran.outcome.problems)
 
 
@@ -100,6 +121,22 @@ def test_an_interrupt_after_steps_lets_the_script_save(doctor, tmp_path):
     (run,) = [fact for fact in ran.outcome.facts if fact.kind == "rehearsal"]
     assert run.get("ended") == "stopped" and run.get("saves") == 1 and run.get("steps") < 50
     assert ran.exit_code == 0 and not [d for d in report.diagnoses if d.severity == "error"]
+
+
+def test_rewards_are_judged_by_answers_of_the_user(doctor, tmp_path):
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("[7, 8]\n[9, 8]\n")
+    for given, wanted in ((read_answers(answers), ["tinker.dynamics.reward-flat"]), (None, [])):
+        code = RL if given else RL.replace("assert", "0 and")
+        code = code if given else code.replace("[1.0] * 2", "[1.0] * len(each.tokens)")
+        _, report = rehearsed(code, doctor, tmp_path, given=given)
+        assert [d.id for d in report.diagnoses if d.severity == "warning"] == wanted
+
+
+def test_answers_that_are_none_are_refused(tmp_path):
+    (tmp_path / "answers").write_text('["yes"]')
+    with pytest.raises(ModelMedicError, match="MM473"):
+        read_answers(tmp_path / "answers")
 
 
 def test_the_page_shows_what_is_said(doctor, tmp_path):
