@@ -47,10 +47,12 @@ def add_facts(
 ) -> None:
     """Add the facts of a run; ``ended`` is one of those of ``rehearsal``."""
     events, counts = recording.events, recording.counts
+    saved = max((e.number for e in events if isinstance(e.what, Save) and e.what.name), default=-1)
+    unsaved = sum(e.op == "optim_step" and e.number > saved for e in events)
     collector.add(
         "rehearsal", WHERE, ended=ended, steps=counts.get("optim_step", 0), answers=given,
         gradients=counts.get("forward_backward", 0), saves=counts.get("save", 0),
-        samples=counts.get("sample", 0),
+        samples=counts.get("sample", 0), unsaved=unsaved,
     )  # fmt: skip
     if recording.counts and len(events) == sum(recording.counts.values()):
         for number, model in enumerate(dict.fromkeys(e.model for e in events if e.op == "optim_step"
@@ -117,6 +119,8 @@ def _add_sources(
 def _add_ages(collector: Collector, events: Sequence[Event], calls: Calls) -> None:
     """``sampler_age`` of each place that samples."""
     policy = [e.what for e in events if e.op == "forward_backward" and e.what.loss in _POLICY]
+    reused = {n for e in events if e.op == "forward_backward" and e.what.used
+              for n in e.what.used.events}  # fmt: skip
     trained = {n for look in policy if look.used
                for n in look.used.events}  # fmt: skip
     done: Counter[str] = Counter()
@@ -141,6 +145,7 @@ def _add_ages(collector: Collector, events: Sequence[Event], calls: Calls) -> No
             last=known[-1][1] if known else None,
             weights=len({(what.of, what.steps) for what in sampled}),
             trained=sum(e.number in trained for e, _ in found),
+            reused=sum(e.number in reused for e, _ in found), only=len(ages) == 1,
             behind_end=bool(known and known[-1][0].number > last and (known[-1][1] or 0) > 0),
             greedy_groups=sum(what.wanted > 1 and what.temperature == 0 for what in sampled),
             foreign=sum(age is None and e.number in trained for e, age in found),

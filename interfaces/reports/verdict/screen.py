@@ -294,7 +294,9 @@ def _close(view: ReportView, command: str) -> Iterator[Line]:
     ids = [d.id for d in (*view.causes, *view.leads, *fine)]
     ids += [r.id for r in view.report.ruled_out]
     if command and len(command) <= MAX_COMMAND:
-        more = f"`{command} --why {ids[0]}` (or `-v`, `--all`)" if ids else f"`{command} --all`"
+        head, dash, words = command.partition(" -- ")  # behind it, options are the user's command's
+        option = f"--why {ids[0]}" if ids else "--all"
+        more = f"`{head} {option}{dash}{words}`" + (" (or `-v`, `--all`)" if ids else "")
     else:
         more = f"`diagnose explain {ids[0]}`" if ids else "`-v` for the evidence"
         more += "; the same command with `-v` or `--all`" if ids else ", `--all` for everything"
