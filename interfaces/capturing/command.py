@@ -108,7 +108,14 @@ def capture(context: Context, judge: bool, **given: Any) -> int:
 
 
 def _captured(wish: _Wish) -> None:
-    from ...probes.capture import Plan, capture_run, load_port, lowered, write_reference
+    from ...probes.capture import (
+        Plan,
+        capture_run,
+        load_port,
+        lowered,
+        trace_run,
+        write_reference,
+    )
     from ..deadline import NEVER
     from ..waiting import watched
 
@@ -119,8 +126,9 @@ def _captured(wish: _Wish) -> None:
         port = load_port(wish.port, model, dtype=wish.dtype).to(wish.device)
         with _of_the_port(wish):
             runs["target"] = capture_run(port, plan, wish.folder, "target", progress=watch)
+            formats = trace_run(port, plan, formats=True, progress=watch).trace
         del port
-        _traced(wish, model, plan, watch)
+        traces = _traced(wish, model, plan, watch)
         decoded = min(runs[role]["decoded"] for role in runs)
         start = plan.prompt if decoded else None
         write_reference(model, wish.folder, {}, seed=wish.seed, decode_from=start, weights=weights)
@@ -128,6 +136,9 @@ def _captured(wish: _Wish) -> None:
 
         low = lowered(model, getattr(torch, wish.dtype))  # in place: one model at a time
         runs["ref_bf16"] = capture_run(low, plan, wish.folder, "ref_bf16", progress=watch)
+        if traces:
+            lows = formats, trace_run(low, plan, formats=True, progress=watch).trace
+            _write_traces(wish.folder, traces, lows)
         _add_runs(wish.folder, runs)
 
 
@@ -142,24 +153,30 @@ def _of_the_port(wish: _Wish) -> Iterator[None]:
         raise ModelMedicError(Problem("MM533", text[:600], Location(wish.port), "")) from error
 
 
-def _traced(wish: _Wish, model: Any, plan: Any, watch: Progress) -> None:
+def _traced(wish: _Wish, model: Any, plan: Any, watch: Progress) -> Sequence[Any]:
     """Record the operations of both models in FP32, if the port runs in it."""
     from ...probes.capture import load_port, trace_run
     from ...probes.trace.recorder import beside_each_other
-    from ...probes.trace.stored import remove_traces, write_trace
+    from ...probes.trace.stored import remove_traces
 
     remove_traces(wish.folder)
     try:
         with _of_the_port(wish):
             port = load_port(wish.port, model, dtype="float32").to(wish.device)
             file = str(Path(wish.port.rpartition(":")[0]).resolve())
-            mine = trace_run(port, plan, file, watch)
+            mine = trace_run(port, plan, file, progress=watch)
     except ModelMedicError as error:
         _say(f"Operations are not compared, as the port does not run in FP32: {error}")
-        return
-    both = beside_each_other(mine, trace_run(model, plan, progress=watch))
-    for role, trace in zip(("port", "reference"), both, strict=True):
-        write_trace(wish.folder, role, trace)
+        return ()
+    return beside_each_other(mine, trace_run(model, plan, progress=watch))
+
+
+def _write_traces(folder: Path, traces: Sequence[Any], lows: Sequence[Any]) -> None:
+    from ...probes.trace.recorder import in_low_precision
+    from ...probes.trace.stored import write_trace
+
+    for role, trace, low in zip(("port", "reference"), traces, lows, strict=True):
+        write_trace(folder, role, in_low_precision(trace, low))
 
 
 def _add_runs(folder: Path, runs: dict[str, dict[str, Any]]) -> None:
@@ -176,18 +193,10 @@ def _add_runs(folder: Path, runs: dict[str, dict[str, Any]]) -> None:
 
 def _reference(wish: _Wish) -> tuple[Any, str]:
     """The FP32 model, and the folder where its weights lie already (or empty)."""
-    from ...probes.capture import load_port, load_reference
+    from ...probes.capture import load_made, load_reference
 
     if ".py:" in wish.hf:
-
-        class _Nothing:
-            config = None
-
-            @staticmethod
-            def state_dict() -> dict[str, Any]:
-                return {}
-
-        return load_port(wish.hf, _Nothing, dtype="float32").to(wish.device), ""
+        return load_made(wish.hf).to(wish.device), ""
     model = load_reference(wish.hf, seed=wish.seed).to(wish.device)
     given = Path(wish.hf)
     kept = str(given.resolve()) if given.is_dir() and any(given.glob("*.safetensors")) else ""

@@ -9,13 +9,14 @@ Four functions, for those who run on a device of their own; ``diagnose capture``
 These functions run models: code that is not ours. Nothing else of ModelMedic does.
 """
 
-from .models import load_port, load_reference, lowered
+from .models import load_made, load_port, load_reference, lowered
 from .reference import write_reference
 from .running import Plan, capture_run, trace_run
 
 __all__ = [
     "Plan",
     "capture_run",
+    "load_made",
     "load_port",
     "load_reference",
     "lowered",

@@ -38,6 +38,22 @@ def load_reference(model: str, *, dtype: str = "float32", seed: int = 0) -> Any:
         raise _failed("MM530", f"the reference cannot be built: {error}", model) from error
 
 
+def load_made(entry: str) -> Any:
+    """The model in FP32 that FUNCTION of ``FILE:FUNCTION`` returns when it is called without
+    arguments. Raises ``ModelMedicError`` (MM530)."""
+    torch, _ = _packages()
+    make = _entry(entry)
+    try:
+        model = make()
+        if not hasattr(model, "config"):
+            raise TypeError("it returns no model with a config")
+        return lowered(model, torch.float32).eval()
+    except Exception as error:
+        hint = "the function is called without arguments, and returns a transformers model"
+        text = f"the reference cannot be built: {type(error).__name__}: {error}"
+        raise _failed("MM530", text, entry, hint) from error
+
+
 def lowered(model: Any, kind: Any) -> Any:
     """``model`` with parameters of another number format. Frequencies of rotary embeddings are not
     converted, as when a model is loaded in that format."""

@@ -69,9 +69,12 @@ def capture_run(
     }  # fmt: skip
 
 
-def trace_run(model: Any, plan: Plan, entry: str = "", progress: Progress = UNWATCHED) -> Recorded:
-    """Run ``model`` in FP32 on the same tokens, and record each operation. ``entry`` is the file of
-    the port, whose lines are the ones to show."""
+def trace_run(
+    model: Any, plan: Plan, entry: str = "", *, formats: bool = False,
+    progress: Progress = UNWATCHED,
+) -> Recorded:  # fmt: skip
+    """Run ``model`` on the same tokens, and record each operation: in FP32, or ``formats`` alone in
+    low precision. ``entry`` is the file of the port, whose lines are the ones to show."""
 
     def run(recorder: Recorder) -> None:
         with torch.no_grad(), progress.part("operations", 1 + plan.decode) as step:
@@ -89,7 +92,7 @@ def trace_run(model: Any, plan: Plan, entry: str = "", progress: Progress = UNWA
 
     import torch
 
-    return record(model, run, entry)
+    return record(model, run, entry, formats)
 
 
 def _pass(model: Any, plan: Plan, recorder: _Recorder, start: int, end: int, cache: Any) -> Any:

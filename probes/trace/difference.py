@@ -13,6 +13,7 @@ from .frontier import Frontier, first_layer, frontier, layer_number
 from .quantity import Quantity, Trace
 
 MAX_ENDS = 40
+HALF = ("bfloat16", "float16")
 MASKS = {"masked_fill", "where", "add"}
 """Operations that masks are applied with."""
 FAMILIES = {"div": "mul", "sub": "add", "rsub": "add", "addmm": "mm", "bmm": "mm",
@@ -48,6 +49,26 @@ def find_difference(port: Aligned, reference: Aligned) -> Difference | None:
     if not mine.at:
         return _of_output(port, reference, *both[phase], theirs, phase)
     return Pair(port, reference, mine, theirs, phase).read()
+
+
+def fewer_digits(port: Aligned, reference: Aligned) -> Difference | None:
+    """The first operation that the port computes in fewer bits than the reference, where both ran
+    in low precision."""
+    if not port.trace.low or not reference.trace.low:
+        return None
+    formats: dict[tuple[int, str], set[str]] = {}
+    for at, two in enumerate(reference.trace.quantities):
+        formats.setdefault((reference.standard(at), two.op), set()).add(reference.trace.low[at])
+    for at, twin in enumerate(port.twins):
+        one = port.quantity(at)
+        if twin is None or twin < 0 or one.op in LAYOUT or port.trace.low[at] not in HALF:
+            continue
+        if formats.get((port.standard(at), one.op)) == {"float32"}:
+            like = (each for each in range(len(reference.twins))
+                    if reference.standard(each) == port.standard(at)
+                    and reference.quantity(each).op == one.op)  # fmt: skip
+            return Difference("fewer-digits", at, next(like), one.phase)
+    return None
 
 
 def equal_outputs(port: Aligned, reference: Aligned) -> list[bool]:
@@ -165,8 +186,8 @@ class Pair:
         return None
 
     def _scaled_elsewhere(self, at: int, other: int) -> int | None:
-        """The factor of the reference for a factor of the port that stands before or behind
-        another operation."""
+        """The factor of the reference for a factor that the port applies before or behind another
+        operation."""
         one = self._port.quantity(at)
         if family(one) != "mul" or not self._scalar(self._port, at):
             return None

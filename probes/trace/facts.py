@@ -1,36 +1,44 @@
 """The facts of two traces.
 
-Problems: MM538 a trace cannot be read, MM539 a run was too long for its trace.
+Problems: MM537 decoding was not compared, MM538 a trace cannot be read, MM539 a run was too long
+for its trace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...facts.problems import Location, Problem
 from ..outcome import Collector
 from .alignment import Aligned, align_both
-from .difference import Difference, equal_outputs, find_difference
+from .difference import Difference, equal_outputs, fewer_digits, find_difference
 from .stored import FOLDER, read_trace
 from .words import operation, place_of, shown_line, shown_of_reference, told
 
 
-def add_trace(collector: Collector, folder: Path, config: Mapping[str, Any]) -> bool | None:
-    """A ``trace_summary`` fact, and a ``trace_difference`` where port and reference part. Returns
-    whether every output of the port equals that of the reference; None without two traces."""
+class Judged(NamedTuple):
+    """Whether every output of the port equals that of the reference in FP32, and whether it
+    computes each of their common quantities in as many bits; false where it is not known."""
+
+    equal: bool = False
+    same_digits: bool = False
+
+
+def add_trace(collector: Collector, folder: Path, config: Mapping[str, Any]) -> Judged:
+    """A ``trace_summary`` fact, and a ``trace_difference`` where port and reference part."""
     problems: list[Problem] = []
     traces = [read_trace(folder, role, problems) for role in ("port", "reference")]
     collector.extend(problems)
     mine, theirs = traces
     if mine is None or theirs is None:
-        return None
+        return Judged()
     if not (mine.complete and theirs.complete) or not mine.outputs:
         text = "the run computes too much to be followed operation by operation"
         hint = "capture with fewer --positions and --decode"
         collector.problem("MM539", text, Location(str(folder / FOLDER)), hint)
-        return None
+        return Judged()
     port, reference = align_both(mine, theirs)
     found = find_difference(port, reference)
     both = min(len(mine.outputs), len(theirs.outputs))
@@ -40,9 +48,16 @@ def add_trace(collector: Collector, folder: Path, config: Mapping[str, Any]) -> 
         known=sum(each is not None for each in port.twins), outputs=both, equal_outputs=equal,
         decoded=both - 1, uncalled=", ".join(mine.uncalled[:5]) or None,
     )  # fmt: skip
-    if found is not None:
-        _add_difference(collector, folder, found, port, reference, config)
-    return found is None
+    if both == 1:
+        text = "only the prompt was compared: one of both models gave no cache to decode from"
+        hint = "return past_key_values, take them again, and capture with --decode"
+        collector.problem("MM537", text, Location(str(folder / FOLDER)), hint)
+    fewer = fewer_digits(port, reference) if found is None else None
+    for each in (found, fewer):
+        if each is not None:
+            _add_difference(collector, folder, each, port, reference, config)
+    known = bool(mine.low and theirs.low)
+    return Judged(found is None, known and fewer is None)
 
 
 def _add_difference(
@@ -62,5 +77,5 @@ def _add_difference(
         port_line=at.shown if at else None, reference_line=shown_line(one, reference) or None,
         port_operation=operation(port, one.port, config),
         reference_operation=None if shown is None else operation(reference, shown, config),
-        phase="prompt" if one.phase == 0 else "decoding",
+        phase=None if one.kind == "fewer-digits" else "decoding" if one.phase else "prompt",
     )  # fmt: skip

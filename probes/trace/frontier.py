@@ -11,7 +11,7 @@ from .alignment import Aligned
 from .quantity import Quantity
 
 SUM_TOLERANCE = 2e-5
-"""Of the sum of random numbers: rounding of products in FP32 gives a twentieth of that."""
+"""Share of the sum of random numbers: rounding of products in FP32 gives a twentieth of it."""
 
 
 class Frontier(NamedTuple):

@@ -54,7 +54,8 @@ class Trace(NamedTuple):
     the other run, each with the number of that, or -1; ``outputs`` the logits of each phase,
     ``last`` their last position; ``uncalled`` the modules with weights that never ran; ``settings``
     the numbers that modules hold as attributes; ``entry`` the file of the port; ``complete`` is
-    false if the run was too long."""
+    false if the run was too long; ``low`` the number formats of the same quantities in a run in low
+    precision, empty where they are unknown."""
 
     quantities: Sequence[Quantity]
     frames: Sequence[Frame]
@@ -65,3 +66,4 @@ class Trace(NamedTuple):
     settings: Mapping[str, float]
     entry: str
     complete: bool
+    low: Sequence[str] = ()

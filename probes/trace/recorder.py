@@ -19,7 +19,8 @@ MAX_QUANTITIES = 60_000
 """A model of 40 layers has about 4,000 in a pass. A longer run is not judged."""
 MAX_FRAMES = 4
 MAX_SETTINGS = 5_000
-_OWN = os.path.dirname(os.path.abspath(__file__))
+_CONVERSIONS = frozenset({"given", "written", "_to_copy", "detach", "alias", "lift_fresh"})
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class Recorded(NamedTuple):
@@ -57,10 +58,10 @@ def _parts(one: Recorded, other: Recorded) -> dict[int, int]:
 class Recorder:
     """The quantities of one run of ``model``; ``entry`` is the file of the port, or empty."""
 
-    def __init__(self, model: Any, entry: str = "") -> None:
+    def __init__(self, model: Any, entry: str = "", formats: bool = False) -> None:
         import torch
 
-        self._model, self._entry = model, entry
+        self._model, self._entry, self._formats = model, entry, formats
         self._framework = (os.path.dirname(torch.__file__), _OWN, "<")
         self._made: list[Quantity] = []
         self._where: dict[Any, tuple[int, int]] = {}
@@ -136,7 +137,7 @@ class Recorder:
 
         if self.full:
             return function(*args, **kwargs)
-        frames = self._calling()
+        frames = () if self._formats else self._calling()
         given, constants = _arguments(function, args, kwargs, torch.Tensor)
         inputs = tuple(self._quantity(each, frames) for each in given)
         out = function(*args, **kwargs)
@@ -169,7 +170,7 @@ class Recorder:
         self, op: str, inputs: tuple[int, ...], constants: Mapping[str, Any],
         frames: tuple[int, ...], tensor: Any, name: str = "",
     ) -> int:  # fmt: skip
-        found, value, masked = moments(tensor)
+        found, value, masked = (None, None, 0.0) if self._formats else moments(tensor)
         at = len(self._made)
         self._made.append(
             Quantity(op, inputs, constants, frames, self._stack[-1] if self._stack else "",
@@ -196,14 +197,30 @@ class Recorder:
         if inputs:
             return self._add("written", inputs, {}, frames, tensor)
         found = self._add("given", (), {}, frames, tensor, self._names.get(key[0], ""))
-        if tensor.is_floating_point() and tensor.numel() > 1:
+        if tensor.is_floating_point() and tensor.numel() > 1 and not self._formats:
             self._weights[found] = weight_sides(tensor)
         return found
 
 
-def record(model: Any, run: Callable[[Recorder], None], entry: str = "") -> Recorded:
-    """The trace of ``run(recorder)``, which sets ``phase`` and notes outputs."""
-    recorder = Recorder(model, entry)
+def in_low_precision(trace: Trace, low: Trace) -> Trace:
+    """``trace`` with the number formats of a run in low precision, if that computes the same
+    operations but for conversions."""
+    mine, theirs = ([(at, one.op) for at, one in enumerate(run.quantities)
+                     if one.op not in _CONVERSIONS] for run in (trace, low))  # fmt: skip
+    if [op for _, op in mine] != [op for _, op in theirs]:
+        return trace
+    known = [""] * len(trace.quantities)
+    for (at, _), (there, _) in zip(mine, theirs, strict=True):
+        known[at] = low.quantities[there].dtype
+    return trace._replace(low=known)
+
+
+def record(
+    model: Any, run: Callable[[Recorder], None], entry: str = "", formats: bool = False
+) -> Recorded:
+    """The trace of ``run(recorder)``, which sets ``phase`` and notes outputs; of ``formats`` alone
+    there are no fingerprints."""
+    recorder = Recorder(model, entry, formats)
     with recorder.recording():
         run(recorder)
     return recorder.recorded()

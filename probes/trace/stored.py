@@ -78,7 +78,7 @@ def _checked(head: Mapping[str, Any], rows: list[list[Any]]) -> Trace:
     shared = {int(key): int(value) for key, value in head["shared"].items()}
     return Trace(quantities, frames, outputs, last, shared,
                  [str(each) for each in head["uncalled"]], settings, str(head["entry"]),
-                 head["complete"] is True)  # fmt: skip
+                 head["complete"] is True, [str(each) for each in head.get("low", ())])  # fmt: skip
 
 
 def _quantity(at: int, row: list[Any], frames: int) -> Quantity:

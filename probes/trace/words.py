@@ -118,6 +118,9 @@ def told(one: Difference, port: Aligned, reference: Aligned, config: Mapping[str
         return f"{here} goes on{_with(one, port)} without what {there} does: {what}"
     if one.kind == "extra-operation":
         return f"{here} does what {there} does not: {several(port, one.added, config)}"
+    if one.kind == "fewer-digits" and one.reference is not None:
+        formats = port.trace.low[one.port], reference.trace.low[one.reference]
+        return f"{here} {mine} in {formats[0]}; {there} does so in {formats[1]}"
     if one.kind == "other-order":
         first = several(reference, one.lacking, config)
         return f"{here} {mine}; {there} first does what the port does later: {first}"

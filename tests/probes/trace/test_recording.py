@@ -121,3 +121,21 @@ def _fused(x, both, down):
     half = torch.nn.functional.silu(gate) * up
     cut = half.shape[-1] // 2
     return half[..., :cut] @ down[:, :cut].T + half[..., cut:] @ down[:, cut:].T
+
+
+def test_a_reference_that_a_function_makes(llama, tmp_path):
+    from modelmedic.facts import ModelMedicError
+    from modelmedic.probes.capture import load_made
+
+    folder, file = tmp_path / "model", tmp_path / "made.py"
+    llama.save_pretrained(folder)
+    file.write_text(
+        "import transformers\n"
+        f"def made(): return transformers.LlamaForCausalLM.from_pretrained({str(folder)!r})\n"
+        "def nothing(): return None\n",
+        encoding="utf-8",
+    )
+    assert load_made(f"{file}:made").config.hidden_size == 64
+    with pytest.raises(ModelMedicError) as error:
+        load_made(f"{file}:nothing")
+    assert error.value.problems[0].code == "MM530"

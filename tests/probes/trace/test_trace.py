@@ -26,7 +26,8 @@ class Run:
         return len(self.made) - 1
 
     def trace(self, output, **changed):
-        found = Trace(self.made, FRAMES, [output], {output: output}, {}, (), {}, "", True)
+        outputs = [output, output]
+        found = Trace(self.made, FRAMES, outputs, {output: output}, {}, (), {}, "", True)
         return found._replace(**changed)
 
 
@@ -98,6 +99,24 @@ def test_another_way_to_the_same_output_is_no_difference(facts):
     assert not problems
 
 
+def test_decoding_that_was_not_compared_is_said(facts):
+    alone = reference()
+    found, problems = facts(alone._replace(outputs=alone.outputs[:1]))
+    assert found["trace_summary"]["decoded"] == 0
+    assert [each.code for each in problems] == ["MM537"]
+
+
+def test_an_operation_in_fewer_bits(facts):
+    port, beside = reference(), reference()
+    low = ["bfloat16"] * len(port.quantities)
+    wide = [*low[:3], "float32", "float32"]
+    found, _ = facts(port._replace(low=low), beside._replace(low=wide))
+    told = found["trace_difference"]
+    assert found["trace_summary"]["equal"] is True
+    assert told["difference"] == "fewer-digits"
+    assert "in bfloat16; modeling.py:3" in told["says"]
+
+
 def test_a_run_that_was_too_long_is_not_judged(facts):
     found, problems = facts(reference()._replace(complete=False))
     assert not found
@@ -121,7 +140,7 @@ def test_a_damaged_trace_is_a_problem(spoil, tmp_path, vocabulary):
     lines = file.read_text(encoding="utf-8").splitlines()
     file.write_text("\n".join(spoil(lines)), encoding="utf-8")
     collector = Collector(vocabulary, "probe:tensors")
-    assert add_trace(collector, tmp_path, CONFIG) is None
+    assert not add_trace(collector, tmp_path, CONFIG).equal
     assert [each.code for each in collector.outcome().problems] == ["MM538"]
 
 
