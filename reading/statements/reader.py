@@ -54,8 +54,7 @@ class Said(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The statements of a text, and the numbers of lines with figures that may be statements and are
-    not understood."""
+    """The statements of a text, and the numbers of lines with figures that are not understood."""
 
     said: tuple[Said, ...] = ()
     unsure: tuple[int, ...] = ()
