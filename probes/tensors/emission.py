@@ -116,7 +116,7 @@ def add_logits(collector: Collector, rows: Sequence[Row], known: Replays = NONE)
     for metric in sorted(figures):
         value = float(figures[metric])
         if known.sound and metric.startswith("r_ratio") and value >= Limits().tau_r:
-            continue  # a little more rounding is no fault of operations that are right
+            continue  # a little more rounding is not a fault of operations that are right
         if np.isfinite(value):
             position = int(low[0]) if metric == "cosine_tail" and len(low) else None
             collector.add("e2e_result", found[0].place, metric=metric, value=value,

@@ -24,7 +24,7 @@ class Recomputed(Protocol):
 
 
 class Cause(Protocol):
-    """What a trial stands for."""
+    """The subject of a trial."""
 
     @property
     def cause(self) -> str: ...

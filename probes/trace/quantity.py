@@ -55,7 +55,7 @@ class Trace(NamedTuple):
     ``last`` their last position; ``uncalled`` the modules with weights that never ran; ``settings``
     the numbers that modules hold as attributes; ``entry`` the file of the port; ``complete`` is
     false if the run was too long; ``low`` the number formats of the same quantities in a run in low
-    precision, empty where they are unknown."""
+    precision, empty if they are unknown."""
 
     quantities: Sequence[Quantity]
     frames: Sequence[Frame]
