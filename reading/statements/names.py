@@ -16,6 +16,7 @@ _KEY_UNIT = re.compile(r"[_ ]?[(\[]?(%|[A-Za-zµ]{1,12})[)\]]?(?![A-Za-z])")
 # Digits may follow a name of so few letters: TP8.
 _GLUED = re.compile(r"([A-Za-z]{1,2})\d{1,3}\Z")
 _FILE = re.compile(r"(?<!\S)[('\"]?(?:[.~]{0,2}/[\w.~-]|[\w.~-]+/[\w.~-]+/)[^\s|]*")
+_LIMITED = re.compile(r"(?:max|min)[_-]\Z")
 _PATH = re.compile(r"[\w.\[\]]{1,80}\Z")
 _NUMBERED = re.compile(
     r"(?<![\w.])((?:layers?|blocks?|[Lh])[ ._\[]?\d{1,4}\]?[\s:/_-]{1,2})\Z", re.IGNORECASE
@@ -133,7 +134,11 @@ class Names:
         found: list[Name] = []
         places = [*found_in(row, self._entries), *self._before_digits(row)]
         paths = [match.span() for match in _FILE.finditer(row)]
-        places = [each for each in places if not any(a <= each[0] < b for a, b in paths)]
+        places = [
+            each for each in places
+            if not _LIMITED.search(row, max(0, each[0] - 4), each[0])
+            and not any(a <= each[0] < b for a, b in paths)
+        ]  # fmt: skip
         for start, end, name in sorted(places):
             for text, statement, subject in self._entries[name]:
                 same = len(text) > 1 or text == row[start:end]

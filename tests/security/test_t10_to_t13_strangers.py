@@ -173,6 +173,7 @@ NETWORK = {"socket", "ssl", "http", "urllib", "urllib3", "requests", "httpx", "a
 # Who uses the network, and what asks for it; names of parameters that need the SDK only do not.
 USERS = {
     "probes/service/worker.py": "diagnose probe service",
+    "probes/rehearsal/server.py": "diagnose rehearse",
     "interfaces/bulk/ray_runner.py": "diagnose bulk --runner ray",
 }
 # The SDK for its types and its serialization: its client is not made.
