@@ -34,7 +34,7 @@ SILENCE_S = 60.0
 _ALWAYS_LOGGED = ("billing-paused", "capacity-wait", "heartbeat-failed", "queue-paused")
 _SDK = (b"tinker.lib.", b"tinker_cookbook.", b"tinker._base_client")
 _SOURCE = "probe:logs"
-_OF_A_COURSE = frozenset(("training_metric", "timing_summary"))
+_OF_A_COURSE = frozenset(("training_metric", "timing_summary", "unread_figures"))
 MAX_SHORT = MAX_SURROUNDINGS
 """Bytes of a log that is read like any text."""
 
