@@ -54,8 +54,10 @@ def check(outcome, name):
 
 
 @pytest.fixture
-def first_diagnosis(tmp_path, capsys):
+def first_diagnosis(compiled, monkeypatch, tmp_path, capsys):
     """The first diagnosis on the command line for the facts of an outcome."""
+
+    monkeypatch.setenv("MODELMEDIC_CACHE", str(compiled))
 
     def first(outcome):
         path = tmp_path / "facts.json"
@@ -168,6 +170,7 @@ OTHER_FAULTS = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("fault", OTHER_FAULTS)
 def test_capabilities_with_a_broken_answer(fault, vocabulary, first_diagnosis):
     error, diagnosis = OTHER_FAULTS[fault]
@@ -181,6 +184,7 @@ def test_capabilities_with_a_broken_answer(fault, vocabulary, first_diagnosis):
     assert first_diagnosis(outcome) == diagnosis
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("fault", ["drop", "html", "wrong-json"])
 def test_creation_with_a_broken_answer_is_no_matter_of_capacity(fault, vocabulary, first_diagnosis):
     with Service({"create_model": fault}) as service:
@@ -237,6 +241,7 @@ def test_creation_that_hangs(vocabulary, first_diagnosis):
 NOT_READY = {"type": "try_again", "request_id": "req-1"}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("status", [200, 408])
 @pytest.mark.parametrize(
     ("state", "event", "reason"),

@@ -331,6 +331,7 @@ CLASSES = {"llava": "LlavaForConditionalGeneration", "t5": "T5ForConditionalGene
 @pytest.mark.heavy
 @pytest.mark.timeout(600)
 @pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", UNNAMED)
 def test_a_configuration_need_not_name_its_architecture(tmp_path, kind):
     """Composite ones have no causal model of their own."""

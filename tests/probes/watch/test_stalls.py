@@ -66,10 +66,10 @@ class Records:
     """The record of each program. A busy machine can stall a program too: what does not fit is
     recorded again, alone, and once undisturbed is enough."""
 
-    def __init__(self, folder, environment, vocabulary):
+    def __init__(self, names, folder, environment, vocabulary):
         self._folder, self._environment, self._vocabulary = folder, environment, vocabulary
         with ThreadPoolExecutor(4) as pool:  # they wait more than they compute
-            self._kept = dict(zip(PROGRAMS, pool.map(self._recorded, PROGRAMS), strict=True))
+            self._kept = dict(zip(names, pool.map(self._recorded, names), strict=True))
 
     def _recorded(self, name):
         keep = self._folder / f"{name}.jsonl"
@@ -88,7 +88,9 @@ class Records:
 
 
 @pytest.fixture(scope="module")
-def records(tmp_path_factory, vocabulary):
+def records(request, tmp_path_factory, vocabulary):
+    asked = (getattr(item, "callspec", None) for item in request.session.items)
+    names = sorted({each.params.get("name") for each in asked if each} & PROGRAMS.keys())
     folder = tmp_path_factory.mktemp("stalls")
     command = [sys.executable, str(HERE / "stall_server.py")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
@@ -97,7 +99,7 @@ def records(tmp_path_factory, vocabulary):
             "TINKER_BASE_URL": (server.stdout or sys.stdin).readline().strip(),
         }  # fmt: skip
         try:
-            yield Records(folder, environment, vocabulary)
+            yield Records(names, folder, environment, vocabulary)
         finally:
             server.kill()
 
@@ -138,6 +140,7 @@ def skip_where_nobody_may_look(name, kind):
         pytest.skip("the system does not let py-spy read another process")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", STALLS)
 def test_the_line_and_the_kind(name, records, vocabulary):
     kind, place = expected(name)
@@ -147,6 +150,7 @@ def test_the_line_and_the_kind(name, records, vocabulary):
     )
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", STALLS)
 def test_inspect_names_the_line(name, records, compiled, monkeypatch, capsys):
     kind, place = expected(name)
