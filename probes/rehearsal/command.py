@@ -195,8 +195,14 @@ def _noted(place: Path) -> dict[str, Call]:
 
 def _note(found: dict[str, Call], process: str, line: dict[str, Any]) -> None:
     if "call" in line:
-        at = tuple((str(file), int(number)) for file, number in line["at"])
-        found[f"{process}-{line['call']}"] = Call(str(line["op"]), at, False)
+        at, made = (
+            tuple((str(file), int(number)) for file, number in line[name])
+            for name in ("at", "made")
+        )
+        call = Call(
+            str(line["op"]), at, made, " ".join(line["ignored"]), int(line["builds"]), False
+        )
+        found[f"{process}-{line['call']}"] = call
     elif "asked" in line:
         key = f"{process}-{line['asked']}"
         found[key] = found[key]._replace(asked=True)

@@ -20,17 +20,22 @@ _PROBLEMS = {
 
 
 def add_examples(
-    collector: Collector, events: Sequence[Any], source_of: Callable[[Any], Any]
-) -> None:
+    collector: Collector, events: Sequence[Any], source_of: Callable[[Any], Any],
+    made_at: Callable[[Any], str],
+) -> None:  # fmt: skip
     """Add ``trained_examples`` of each place that trains, and ``datum_problem`` of all."""
     groups: dict[tuple[Any, str], list[Look]] = {}
+    made: dict[tuple[Any, str], str] = {}
     for event in events:
         if event.op == "forward_backward" and event.what.examples:
-            groups.setdefault((source_of(event), event.what.loss), []).append(event.what)
+            key = source_of(event), event.what.loss
+            groups.setdefault(key, []).append(event.what)
+            made.setdefault(key, made_at(event))
     for (source, loss), looks in groups.items():
         used = [look.used for look in looks if look.used and look.used.examples]
         collector.add(
-            "trained_examples", WHERE, source=source.name, file=source.file, line=source.line,
+            "trained_examples", WHERE, made=made[source, loss],
+            source=source.name, file=source.file, line=source.line,
             policy=loss in ONE_TOKEN_LOSSES, loss=loss,
             examples=sum(look.examples for look in looks),
             batches=len(looks), batches_unscored=sum(x.unscored == x.examples for x in looks),

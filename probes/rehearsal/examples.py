@@ -16,7 +16,9 @@ _MOST = 2_000  # positions of one example that are compared
 
 class Look(NamedTuple):
     """Counts of examples in a batch, unless said otherwise. ``offsets`` are positions that carry
-    loss whose target is the input token so many places on, of ``compared`` ones."""
+    loss whose target is the input token so many places on, of ``compared`` ones. ``digests`` are
+    those of the prompt, the answer and the whole of each example; ``kept`` are the first examples
+    of a run themselves."""
 
     loss: str
     examples: int
@@ -30,6 +32,8 @@ class Look(NamedTuple):
     compared: int = 0
     offsets: tuple[int, ...] = (0, 0, 0)
     used: Any = None
+    digests: Sequence[tuple[int, int, int]] = ()
+    kept: tuple[Example, ...] = ()
 
 
 def look_at(batch: Batch) -> Look:
@@ -53,7 +57,8 @@ def look_at(batch: Batch) -> Look:
             compared += of
             offsets = [a + b for a, b in zip(offsets, found, strict=True)]
     return Look(batch.loss, len(batch.examples), _digest(batch), compared=compared,
-                offsets=tuple(offsets), **counts)  # fmt: skip
+                offsets=tuple(offsets), digests=[_digests(e) for e in batch.examples],
+                kept=(), **counts)  # fmt: skip
 
 
 _BY_TOKEN = frozenset({"target_tokens", "weights", "logprobs", "advantages"})
@@ -87,6 +92,17 @@ def _lie(example: Example) -> tuple[list[int], int]:
             for number, offset in enumerate(OFFSETS):
                 found[number] += tokens[place + offset] == targets[place]
     return found, compared
+
+
+def first_scored(example: Example) -> int:
+    """The first position that carries loss, or the length."""
+    return next((n for n, pull in enumerate(pull_of(example)) if pull), len(example.tokens))
+
+
+def _digests(example: Example) -> tuple[int, int, int]:
+    first, targets = first_scored(example), example.inputs.get("target_tokens", ())
+    whole = (*example.tokens, *targets[-1:])
+    return hash(example.tokens[: first + 1]), hash(tuple(targets[first:])), hash(whole)
 
 
 def _digest(batch: Batch) -> int:

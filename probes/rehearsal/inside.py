@@ -18,7 +18,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from importlib.machinery import PathFinder
@@ -29,6 +29,7 @@ MAX_CALLS = 200_000
 MAX_FRAMES = 3  # of the job's own, that tell two calls of one line apart
 _LIBRARIES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep,
               os.path.dirname(os.__file__) + os.sep, "<frozen")  # fmt: skip
+_VALUES = ("Datum", "AdamParams", "SamplingParams")
 _CALLBACK = (os.path.join("asyncio", "events.py"), "_run")
 _ASKING = (
     "result",
@@ -55,7 +56,10 @@ class Notes:
         self._hooks = {
             "tinker.lib.sdk_method": self._number_calls,
             "tinker.lib.base_url": self._point,
+            "tinker.types": self._remember,
         }
+        self._made: dict[int, tuple[list[Any], list[str]]] = {}
+        self._builds = 0
 
     def install(self) -> None:
         """Change the modules of the SDK as soon as they are imported."""
@@ -82,6 +86,33 @@ class Notes:
     def _point(self, module: Any) -> None:
         module.resolve_base_url = lambda base_url=None: self._url
 
+    def _remember(self, module: Any) -> None:
+        """Note the line that makes a value which calls take, and the names it ignores."""
+        for name in _VALUES:
+            cls = getattr(module, name)
+            cls.__init__ = self._making(cls.__init__, set(getattr(cls, "model_fields", ())))
+
+    def _making(self, make: Callable[..., Any], fields: set[str]) -> Callable[..., Any]:
+        @functools.wraps(make)
+        def made(value: Any, *args: Any, **kwargs: Any) -> None:
+            with suppress(Exception):
+                if len(self._made) >= MAX_CALLS:
+                    self._made.clear()
+                ignored = sorted(set(kwargs) - fields) if fields else []
+                self._made[id(value)] = _places(sys._getframe(1))[:1], ignored
+                self._builds += 1
+            make(value, *args, **kwargs)
+
+        return made
+
+    def _made_of(self, args: Sequence[Any]) -> tuple[list[Any], list[str]]:
+        """The place that made an argument of a call, and what was ignored there."""
+        for each in args:
+            first = each[0] if isinstance(each, list) and each else each
+            if id(first) in self._made and type(first).__name__ in _VALUES:
+                return self._made[id(first)]
+        return [], []
+
     def _number_calls(self, module: Any) -> None:
         track, headers = module._tracked, module.current_sdk_method_headers
         outermost = module._current_sdk_method
@@ -105,7 +136,7 @@ class Notes:
         def noted(*args: Any, **kwargs: Any) -> Any:
             if outermost.get() is not None:  # a call of the SDK to itself
                 return method(*args, **kwargs)
-            number = self._begin(name)
+            number = self._begin(name, [*args[1:], *kwargs.values()])
             tokens = outermost.set(name), _CALL.set(number)
             try:
                 made = method(*args, **kwargs)
@@ -127,12 +158,14 @@ class Notes:
             _CALL.reset(tokens[1])
         return self._tie(made, number)
 
-    def _begin(self, name: str) -> int:
+    def _begin(self, name: str, args: Sequence[Any]) -> int:
         with self._lock:
             self._number += 1
             number = self._number
         with suppress(Exception):
-            self._write({"call": number, "op": name, "at": _places(sys._getframe(2))})
+            made, ignored = self._made_of(args)
+            self._write({"call": number, "op": name, "at": _places(sys._getframe(2)), "made": made,
+                         "ignored": ignored, "builds": self._builds})  # fmt: skip
         return number
 
     def _tie(self, made: Any, number: int) -> Any:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..outcome import Collector
 from .contents import add_examples
+from .figures import add_figures
 from .recording import Event, Load, Recording, Sample, Save
 
 WHERE = "rehearsal"
@@ -15,10 +16,14 @@ WHERE = "rehearsal"
 
 class Call(NamedTuple):
     """A call of the SDK as its process noted it: method, places of the job's own from the innermost
-    on, and whether its result was asked for."""
+    on, the place that made its data or parameters, names that these ignored, values made before it,
+    and whether its result was asked for."""
 
     op: str
     at: tuple[tuple[str, int], ...]
+    made: tuple[tuple[str, int], ...]
+    ignored: str
+    builds: int
     asked: bool
 
 
@@ -42,6 +47,18 @@ def source_of(event: Event | None, calls: Calls) -> Source:
     return Source(name, *call.at[0])
 
 
+def made_at(event: Event, calls: Calls, client: bool = True) -> str:
+    """Where the client (if ``client``), data or parameters of a request were made, else
+    the call."""
+    call, origin = calls.get(event.call), calls.get(event.origin if client else "")
+    found = (origin.at if origin else ()) or (call.made or call.at if call else ())
+    return f"{found[0][0]}:{found[0][1]}" if found else "a place that is not known"
+
+
+def _method(calls: Calls, key: str) -> str:
+    return calls[key].op.rpartition(".")[2].removesuffix("_async") if key in calls else ""
+
+
 def add_facts(
     collector: Collector, recording: Recording, calls: Calls, ended: str, given: bool
 ) -> None:
@@ -59,8 +76,16 @@ def add_facts(
                                                      or e.op == "forward_backward")):  # fmt: skip
             _add_steps(collector, str(number), [e for e in events if e.model == model], calls)
         _add_ages(collector, events, calls)
-        add_examples(collector, events, lambda event: source_of(event, calls))
+        add_examples(
+            collector, events, lambda event: source_of(event, calls),
+            lambda event: made_at(event, calls),
+        )  # fmt: skip
         _add_checkpoints(collector, events, calls)
+        add_figures(
+            collector, events, lambda event: _method(calls, event.call),
+            lambda event: calls[event.call].builds if event.call in calls else 0,
+            lambda event: (made_at(event, calls), *source_of(event, calls)[1:]),
+        )  # fmt: skip
     _add_uses(collector, calls, {event.call for event in events}, ended)
 
 
@@ -84,7 +109,7 @@ def _add_steps(collector: Collector, model: str, events: Sequence[Event], calls:
         g for _, g in steps if usual and len(g) > usual and len({sources[e.number] for e in g}) == 1
     ]
     empty = [step for step, gradients in steps if not gradients]
-    rates = [step.what for step, _ in steps if step.what is not None]
+    rates = [step.what.rate for step, _ in steps if step.what.rate is not None]
     hinge = next(
         iter([*empty, *(g[-1] for g in larger), *pending[-1:], *(s for s, _ in steps)]), None
     )
@@ -140,7 +165,9 @@ def _add_ages(collector: Collector, events: Sequence[Event], calls: Calls) -> No
         known = [(e, age) for e, age in found if age is not None and not loaded]
         sampled: list[Sample] = [e.what for e, _ in found]
         collector.add(
-            "sampler_age", WHERE, source=source.name, file=source.file, line=source.line,
+            "sampler_age", WHERE, made=made_at(found[-1][0], calls),
+            settings=made_at(found[0][0], calls, False),
+            source=source.name, file=source.file, line=source.line,
             requests=len(found), first=known[0][1] if known else None,
             last=known[-1][1] if known else None,
             weights=len({(what.of, what.steps) for what in sampled}),
@@ -156,7 +183,7 @@ _POLICY = frozenset({"importance_sampling", "ppo", "cispo", "dro", "gspo", "stab
 
 
 def _add_checkpoints(collector: Collector, events: Sequence[Event], calls: Calls) -> None:
-    found: dict[tuple[str, Source], int] = {}
+    found: dict[tuple[str, str, Source], int] = {}
     last = max((e.number for e in events if e.op == "optim_step"), default=-1)
     for event in events:
         what, use = event.what, ""
@@ -167,12 +194,11 @@ def _add_checkpoints(collector: Collector, events: Sequence[Event], calls: Calls
         elif isinstance(what, Load) and what.own and not what.optimizer and event.number < last:
             use = "without-optimizer"
         if use:
-            key = use, source_of(event, calls)
+            key = use, made_at(event, calls), source_of(event, calls)
             found[key] = found.get(key, 0) + 1
-    for (use, source), count in found.items():
-        collector.add(
-            "checkpoint_use", WHERE, use=use, file=source.file, line=source.line, count=count
-        )
+    for (use, made, source), count in found.items():
+        collector.add("checkpoint_use", WHERE, use=use, made=made, file=source.file,
+                      line=source.line, count=count)  # fmt: skip
 
 
 _USES = ("forward_backward", "forward", "optim_step", "save_state", "save_weights_for_sampler",
@@ -192,5 +218,8 @@ def _add_uses(collector: Collector, calls: Calls, sent: set[str], ended: str) ->
     for (name, file, line), found in groups.items():
         unsent = sum(key not in sent for key, _ in found)
         unasked = sum(not call.asked and key in sent for key, call in found)
+        ignored = next(((c.ignored, f"{c.made[0][0]}:{c.made[0][1]}") for _, c in found
+                        if c.ignored and c.made), (None, None))  # fmt: skip
         collector.add("sdk_call_use", WHERE, operation=name, file=file, line=line, calls=len(found),
-                      unasked=unasked, unsent=unsent)  # fmt: skip
+                      unasked=unasked, unsent=unsent, ignored=ignored[0],
+                      made=ignored[1])  # fmt: skip

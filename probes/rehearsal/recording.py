@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,17 +16,25 @@ from .rollouts import Rollouts
 from .wire import Answer, Batch
 
 MOST = 100_000  # events that are kept
+MOST_KEPT = 400  # examples
 
 
 class Event:
     """A request that took effect: its operation, call of the SDK, model, and what the laws need."""
 
-    __slots__ = ("at", "call", "got", "model", "number", "op", "what")
+    __slots__ = ("call", "model", "number", "op", "origin", "what")
 
     def __init__(self, op: str, call: str, model: str, number: int, what: Any) -> None:
         self.op, self.call, self.model, self.number, self.what = op, call, model, number, what
-        self.at = time.monotonic()
-        self.got: float | None = None
+        self.origin = ""  # the call that made what this request uses
+
+
+class Step(NamedTuple):
+    """A step: its learning rate (None: not finite) and its betas, 0 where they are not given."""
+
+    rate: float | None
+    beta1: float
+    beta2: float
 
 
 class Save(NamedTuple):
@@ -39,9 +46,8 @@ class Save(NamedTuple):
 
 
 class Load(NamedTuple):
-    """A load: the path, whether the optimizer comes with it, whether this run has saved it."""
+    """A load: whether the optimizer comes with it, whether this run has saved it."""
 
-    path: str
     optimizer: bool
     own: bool
 
@@ -68,6 +74,7 @@ class Recording:
         self.rollouts = Rollouts()
         self.events: list[Event] = []
         self.counts: dict[str, int] = {}
+        self._keep = MOST_KEPT
 
     def _note(self, op: str, call: str, model: str = "", what: Any = None) -> Event:
         with self._lock:
@@ -77,45 +84,49 @@ class Recording:
                 self.events.append(event)
             return event
 
-    def fetched(self, event: Event | None) -> None:
-        """Note that the result of an event was fetched."""
-        if event is not None and event.got is None:
-            event.got = time.monotonic()
-
-    def batch(self, batch: Batch, call: str) -> tuple[Event, str]:
-        """Note a batch; also why the service would refuse it, or an empty text."""
+    def batch(self, batch: Batch, call: str) -> str:
+        """Note a batch. Returns why the service would refuse it, or an empty text."""
         look: Look = look_at(batch)
         if not batch.forward_only:
             look = look._replace(used=self.rollouts.used_by(batch))
+            look = look._replace(kept=batch.examples[: self._keep])
+            self._keep -= len(look.kept)
         op = "forward" if batch.forward_only else "forward_backward"
-        return self._note(op, call, batch.model, look), problem_of(look)
+        self._note(op, call, batch.model, look)
+        return problem_of(look)
 
-    def step(self, model: str, rate: float, call: str) -> Event:
-        """Note an ``optim_step`` with its learning rate."""
-        return self._note("optim_step", call, model, rate if math.isfinite(rate) else None)
+    def step(self, model: str, params: Mapping[str, Any], call: str) -> Event:
+        """Note an ``optim_step`` with its parameters."""
+        rate, beta1, beta2 = (
+            float(params.get(name) or 0.0) for name in ("learning_rate", "beta1", "beta2")
+        )
+        what = Step(rate if math.isfinite(rate) else None, beta1, beta2)
+        return self._note("optim_step", call, model, what)
 
     def save(self, kind: str, call: str, model: str, name: str | None, again: bool) -> Event:
         """Note a save of weights."""
         return self._note("save", call, model, Save(kind, name, again))
 
-    def load(self, call: str, model: str, path: str, optimizer: bool, own: bool) -> Event:
+    def load(self, call: str, model: str, optimizer: bool, own: bool) -> Event:
         """Note that weights were loaded."""
-        return self._note("load", call, model, Load(path, optimizer, own))
+        return self._note("load", call, model, Load(optimizer, own))
 
     def sample(
-        self, call: str, of: str, steps: int, prompt: Sequence[int], answers: Sequence[Answer],
-        params: Mapping[str, Any], scores: bool,
+        self, call: str, made: str, of: str, steps: int, prompt: Sequence[int],
+        answers: Sequence[Answer], params: Mapping[str, Any], scores: bool,
     ) -> Event:  # fmt: skip
-        """Note a request for samples of weights after so many ``steps`` of the model ``of``."""
+        """Note a request for samples of weights after so many ``steps`` of the model ``of``, with a
+        client that the call ``made`` gave."""
         scores = scores and params.get("max_tokens") == 1
         follows = not scores and self.rollouts.follows(prompt)
         heat, age = float(params.get("temperature", 1.0)), steps if of else None
         what = Sample(len(answers), heat, age, of, scores, hash(tuple(prompt)), follows)
         event = self._note("sample", call, of, what)
+        event.origin = made
         if not scores:
             self.rollouts.add(event.number, prompt, answers)
         return event
 
-    def other(self, op: str, call: str, **what: str) -> Event:
+    def other(self, op: str, call: str, model: str = "") -> Event:
         """Note something else, such as a new model or a checkpoint of the wrong type."""
-        return self._note(op, call, what.get("model", ""), what)
+        return self._note(op, call, model)

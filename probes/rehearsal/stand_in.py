@@ -44,6 +44,7 @@ class Saved(NamedTuple):
     learner: Learner
     kind: str = ""
     at: str = ""
+    call: str = ""  # that made them, or a client for them
 
 
 class StandIn:
@@ -54,7 +55,7 @@ class StandIn:
         self.recording = Recording()
         self._given = given
         self._lock = threading.RLock()
-        self._results: dict[str, tuple[str, bytes, float, Any]] = {}
+        self._results: dict[str, tuple[str, bytes, float]] = {}
         self._models: dict[str, Model] = {}
         self._saved: dict[str, Saved] = {}
         self._samplers: dict[str, Saved] = {}
@@ -76,27 +77,26 @@ class StandIn:
 
     # -- results -------------------------------------------------------------------------------
 
-    def _promise(self, kind: str, body: bytes, noted: Any = None, **more: Any) -> dict[str, Any]:
+    def _promise(self, kind: str, body: bytes, **more: Any) -> dict[str, Any]:
         self._promises += 1
         name = f"req-{self._promises}"
-        self._results[name] = (kind, body, time.monotonic() + _RESULT_S, noted)
+        self._results[name] = (kind, body, time.monotonic() + _RESULT_S)
         return {"request_id": name, **more}
 
-    def _later(self, result: Mapping[str, Any], noted: Any = None) -> dict[str, Any]:
-        return self._promise(*plain(result), noted)
+    def _later(self, result: Mapping[str, Any]) -> dict[str, Any]:
+        return self._promise(*plain(result))
 
-    def _refused(self, why: str, noted: Any = None) -> dict[str, Any]:
-        return self._later({"error": why, "category": "user"}, noted)
+    def _refused(self, why: str) -> dict[str, Any]:
+        return self._later({"error": why, "category": "user"})
 
     def _retrieve(self, name: str) -> tuple[str, bytes]:
         with self._lock:
             if name not in self._results:
                 raise Reply(410, "this promise is not known")
-            kind, body, at, noted = self._results[name]
+            kind, body, at = self._results[name]
             if len(body) > 1000:  # a result is fetched once
-                self._results[name] = (*plain({"error": "fetched", "category": "user"}), at, noted)
+                self._results[name] = (*plain({"error": "fetched", "category": "user"}), at)
         time.sleep(max(0.0, at - time.monotonic()))
-        self.recording.fetched(noted)
         return kind, body
 
     # -- training ------------------------------------------------------------------------------
@@ -104,11 +104,11 @@ class StandIn:
     def _train(self, batch: wire.Batch, call: str) -> tuple[str, bytes]:
         with self._lock:
             model = self._model(batch.model)
-            noted, wrong = self.recording.batch(batch, call)
+            wrong = self.recording.batch(batch, call)
             if wrong:
-                return plain(self._refused(f"Unknown user error: {wrong}", noted))
+                return plain(self._refused(f"Unknown user error: {wrong}"))
             logprobs, metrics = model.learner.run(batch)
-            return plain(self._promise(PROTO, wire.trained(logprobs, metrics), noted))
+            return plain(self._promise(PROTO, wire.trained(logprobs, metrics)))
 
     def _do_optim_step(self, asked: dict[str, Any], call: str) -> dict[str, Any]:
         model = self._model(asked["model_id"])
@@ -116,8 +116,8 @@ class StandIn:
         rate = float(params.get("learning_rate", 1e-4) or 0.0)
         norm = model.learner.step(rate)
         model.steps += 1
-        noted = self.recording.step(model.name, rate, call)
-        return self._later({"type": "optim_step", "metrics": {"grad_norm:mean": norm}}, noted)
+        self.recording.step(model.name, params, call)
+        return self._later({"type": "optim_step", "metrics": {"grad_norm:mean": norm}})
 
     def _model(self, name: str) -> Model:
         if name not in self._models:
@@ -154,7 +154,9 @@ class StandIn:
     def _do_create_sampling_session(self, asked: dict[str, Any], call: str) -> dict[str, Any]:
         name = f"{asked['session_id']}:sample:{asked['sampling_session_seq_id']}"
         path = asked.get("model_path")
-        self._samplers[name] = self._weights(path, asked.get("base_model"), call)
+        self._samplers[name] = self._weights(path, asked.get("base_model"), call)._replace(
+            call=call
+        )
         return {"type": "create_sampling_session", "sampling_session_id": name}
 
     def _weights(self, path: str | None, base: str | None, call: str) -> Saved:
@@ -162,9 +164,13 @@ class StandIn:
             return Saved("", base or "", 0, Learner())
         _check_path(path)
         if "/weights/" in path:
-            self.recording.other("wrong-type", call, path=path)
+            self._wrong_type(path, call)
             raise Reply(400, f"{path} is a training checkpoint and cannot be sampled from")
         return self._saved.get(path) or Saved("", base or "unknown", 0, Learner())
+
+    def _wrong_type(self, path: str, call: str) -> None:
+        saved = self._saved.get(path)
+        self.recording.other("wrong-type", call).origin = saved.call if saved else ""
 
     # -- checkpoints ---------------------------------------------------------------------------
 
@@ -183,8 +189,10 @@ class StandIn:
         path = f"tinker://{model.name}/{kind}/{name}"
         again = path in self._saved and not asked.get("overwrite")
         now = datetime.now(UTC).isoformat()
-        saved = Saved(model.name, model.base, model.steps, model.learner.snapshot(), kind, now)
-        noted = self.recording.save(kind, call, model.name, asked.get("path"), again)
+        saved = Saved(
+            model.name, model.base, model.steps, model.learner.snapshot(), kind, now, call
+        )
+        self.recording.save(kind, call, model.name, asked.get("path"), again)
         result: dict[str, Any] = {
             "type": f"save_{kind}".replace("sampler_weights", "weights_for_sampler")
         }
@@ -196,7 +204,7 @@ class StandIn:
         else:
             self._saved[path] = saved
             result["path"] = path
-        return self._later(result, noted)
+        return self._later(result)
 
     def _do_load_weights(self, asked: dict[str, Any], call: str) -> dict[str, Any]:
         path = asked["path"]
@@ -208,17 +216,13 @@ class StandIn:
             )
         else:
             model = self._model(asked["model_id"])
-        noted = self.recording.load(
-            call, model.name, path, bool(asked.get("optimizer")), saved is not None
-        )
+        self.recording.load(call, model.name, bool(asked.get("optimizer")), saved is not None)
         if "/sampler_weights/" in path:
-            self.recording.other("wrong-type", call, path=path)
-            return self._refused(
-                f"{path} holds weights for sampling and cannot be trained on", noted
-            )
+            self._wrong_type(path, call)
+            return self._refused(f"{path} holds weights for sampling and cannot be trained on")
         if saved is not None:
             model.learner.restore(saved.learner)
-        return self._later({"type": "load_weights", "path": path, "model_id": model.name}, noted)
+        return self._later({"type": "load_weights", "path": path, "model_id": model.name})
 
     def _do_weights_info(self, asked: dict[str, Any], call: str) -> dict[str, Any]:
         saved = self._saved.get(asked.get("tinker_path") or asked.get("path") or "")
@@ -233,8 +237,9 @@ class StandIn:
         prompt = [token for chunk in asked["prompt"]["chunks"] for token in _tokens(chunk)]
         params, count = asked.get("sampling_params") or {}, int(asked.get("num_samples") or 1)
         answers = [self._say(sampler.learner, prompt, params, number) for number in range(count)]
-        noted = self.recording.sample(
+        self.recording.sample(
             call,
+            sampler.call,
             sampler.model,
             sampler.steps,
             prompt,
@@ -248,7 +253,7 @@ class StandIn:
             _likeliest(sampler.learner, prompt, int(asked.get("topk_prompt_logprobs") or 0)),
         )  # fmt: skip
         ids = [f"sequence-{self._promises}-{number}" for number in range(count)]
-        return self._promise(PROTO, body, noted, sample_sequence_ids=ids)
+        return self._promise(PROTO, body, sample_sequence_ids=ids)
 
     def _say(
         self, learner: Learner, prompt: Sequence[int], params: dict[str, Any], number: int
