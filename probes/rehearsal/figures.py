@@ -129,9 +129,8 @@ def _repeated(batches: Sequence[Event], builds: Callable[[Event], int]) -> Itera
     if anew and distinct == 1:
         yield Figure("batch-anew-the-same", anew[0], len(anew) + 1, len(batches))
     elif again and distinct + len(again) == len(batches):
-        yield Figure(
-            "batch-sent-again", again[0], len(again), len(batches), len(again) / len(batches)
-        )
+        many = len({e.what.content for e in again})
+        yield Figure("batch-sent-again", again[0], many, len(batches), len(again) / len(batches))
 
 
 def _evaluated(forward: Sequence[Event], trained: Sequence[Event]) -> Iterator[Figure]:
