@@ -21,7 +21,7 @@ _PROBLEMS = {
 
 def add_examples(
     collector: Collector, events: Sequence[Any], source_of: Callable[[Any], Any],
-    made_at: Callable[[Any], str],
+    made_at: Callable[[Any, str], str],
 ) -> None:  # fmt: skip
     """Add ``trained_examples`` of each place that trains, and ``datum_problem`` of all."""
     groups: dict[tuple[Any, str], list[Look]] = {}
@@ -30,7 +30,9 @@ def add_examples(
         if event.op == "forward_backward" and event.what.examples:
             key = source_of(event), event.what.loss
             groups.setdefault(key, []).append(event.what)
-            made.setdefault(key, made_at(event))
+            if key not in made:
+                field = "advantages" if key[1] in ONE_TOKEN_LOSSES else "weights"
+                made[key] = made_at(event, field)
     for (source, loss), looks in groups.items():
         used = [look.used for look in looks if look.used and look.used.examples]
         collector.add(

@@ -15,6 +15,10 @@ from .wire import Example
 
 WHERE = "rehearsal"
 _ENOUGH = 8  # examples of which something is said
+_FIELDS = {"rate-zero-again": "learning_rate", "rate-rising-faster": "learning_rate",
+           "first-beta-larger": "beta1", "answer-of-another": "target_tokens",
+           "advantages-not-negative": "advantages", "prompt-scored": "weights",
+           "first-answer-token-unscored": "weights"}  # fmt: skip
 
 
 class Figure(NamedTuple):
@@ -29,10 +33,11 @@ class Figure(NamedTuple):
 
 def add_figures(
     collector: Collector, events: Sequence[Event], op_of: Callable[[Event], str],
-    builds: Callable[[Event], int], place: Callable[[Event], tuple[str, str | None, int | None]],
+    builds: Callable[[Event], int],
+    place: Callable[[Event, str], tuple[str, str | None, int | None]],
 ) -> None:  # fmt: skip
     """Add the figures of a run. ``op_of`` is the SDK's method behind a request, ``builds`` how many
-    examples the script had made before it, ``place`` where its data was made, and its call."""
+    examples the script had made before it, ``place`` where its data was made and its call."""
     trained = [e for e in events if e.op == "forward_backward"]
     own = [e for e in trained if not op_of(e).startswith("forward_backward_custom")]
     plain = [e for e in own if e.what.loss not in ONE_TOKEN_LOSSES]
@@ -43,7 +48,7 @@ def add_figures(
         *(figure for _, batches in _by_model(plain) for figure in _repeated(batches, builds)),
     ]  # fmt: skip
     for each in seen:
-        made, file, line = place(each.at)
+        made, file, line = place(each.at, _FIELDS.get(each.name, ""))
         collector.add("run_figure", WHERE, figure=each.name, count=each.many, of=each.of,
                       value=round(each.value, 6), made=made, file=file, line=line)  # fmt: skip
 

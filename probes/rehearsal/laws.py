@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ..outcome import Collector
 from .contents import add_examples
 from .figures import add_figures
+from .origins import origins
 from .recording import Event, Load, Recording, Sample, Save
 
 WHERE = "rehearsal"
@@ -47,12 +48,16 @@ def source_of(event: Event | None, calls: Calls) -> Source:
     return Source(name, *call.at[0])
 
 
-def made_at(event: Event, calls: Calls, client: bool = True) -> str:
-    """Where the client (if ``client``), data or parameters of a request were made, else
-    the call."""
+def made_at(event: Event, calls: Calls, field: str = "", client: bool = True) -> str:
+    """Where the client (if ``client``), data or parameters of a request were made, else the call;
+    with the lines that give ``field``."""
     call, origin = calls.get(event.call), calls.get(event.origin if client else "")
     found = (origin.at if origin else ()) or (call.made or call.at if call else ())
-    return f"{found[0][0]}:{found[0][1]}" if found else "a place that is not known"
+    if not found:
+        return "a place that is not known"
+    (file, line), name = found[0], found[0][0].rpartition("/")[2]
+    lines = ", ".join(f"{name}:{n}" for n in origins(file, line, field) if n != line)
+    return f"{file}:{line}" + (f" ({field} from {lines})" if lines else "")
 
 
 def _method(calls: Calls, key: str) -> str:
@@ -78,13 +83,13 @@ def add_facts(
         _add_ages(collector, events, calls)
         add_examples(
             collector, events, lambda event: source_of(event, calls),
-            lambda event: made_at(event, calls),
+            lambda event, field: made_at(event, calls, field),
         )  # fmt: skip
         _add_checkpoints(collector, events, calls)
         add_figures(
             collector, events, lambda event: _method(calls, event.call),
             lambda event: calls[event.call].builds if event.call in calls else 0,
-            lambda event: (made_at(event, calls), *source_of(event, calls)[1:]),
+            lambda event, field: (made_at(event, calls, field), *source_of(event, calls)[1:]),
         )  # fmt: skip
     _add_uses(collector, calls, {event.call for event in events}, ended)
 
@@ -166,7 +171,7 @@ def _add_ages(collector: Collector, events: Sequence[Event], calls: Calls) -> No
         sampled: list[Sample] = [e.what for e, _ in found]
         collector.add(
             "sampler_age", WHERE, made=made_at(found[-1][0], calls),
-            settings=made_at(found[0][0], calls, False),
+            settings=made_at(found[0][0], calls, "temperature", False),
             source=source.name, file=source.file, line=source.line,
             requests=len(found), first=known[0][1] if known else None,
             last=known[-1][1] if known else None,
