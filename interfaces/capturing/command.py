@@ -108,30 +108,21 @@ def capture(context: Context, judge: bool, **given: Any) -> int:
 
 
 def _captured(wish: _Wish) -> None:
-    from ...probes.capture import (
-        Plan,
-        capture_run,
-        load_port,
-        lowered,
-        trace_run,
-        write_reference,
-    )
+    from ...probes.capture import Plan, capture_run, lowered, trace_run, write_reference
+    from ...probes.trace.recorder import Recorder
     from ..deadline import NEVER
     from ..waiting import watched
 
     with watched(NEVER) as watch:
-        model, weights = _reference(wish)
+        recorder = Recorder()
+        model = recorder.build(lambda: _reference(wish))
         plan = Plan(_ids(wish, model.config), wish.decode, wish.modules)
         runs = {"ref_fp32": capture_run(model, plan, wish.folder, "ref_fp32", progress=watch)}
-        port = load_port(wish.port, model, dtype=wish.dtype).to(wish.device)
-        with _of_the_port(wish):
-            runs["target"] = capture_run(port, plan, wish.folder, "target", progress=watch)
-            formats = trace_run(port, plan, formats=True, progress=watch).trace
-        del port
-        traces = _traced(wish, model, plan, watch)
+        runs["target"], formats = _target(wish, model, plan, watch)
+        traces = _traced(wish, model, plan, recorder, watch)
         decoded = min(runs[role]["decoded"] for role in runs)
-        start = plan.prompt if decoded else None
-        write_reference(model, wish.folder, {}, seed=wish.seed, decode_from=start, weights=weights)
+        start, kept = plan.prompt if decoded else None, _kept(wish)
+        write_reference(model, wish.folder, {}, seed=wish.seed, decode_from=start, weights=kept)
         import torch
 
         low = lowered(model, getattr(torch, wish.dtype))  # in place: one model at a time
@@ -140,6 +131,24 @@ def _captured(wish: _Wish) -> None:
             lows = formats, trace_run(low, plan, formats=True, progress=watch).trace
             _write_traces(wish.folder, traces, lows)
         _add_runs(wish.folder, runs)
+
+
+def _target(wish: _Wish, model: Any, plan: Any, watch: Progress) -> tuple[dict[str, Any], Any]:
+    """The entry of the port's run and the number formats of its operations; in FP32 if an operation
+    of it exists in that format only."""
+    from ...probes.capture import capture_run, load_port, trace_run
+
+    for dtype in dict.fromkeys((wish.dtype, "float32")):
+        try:
+            port = load_port(wish.port, model, dtype=dtype).to(wish.device)
+            with _of_the_port(wish):
+                run = capture_run(port, plan, wish.folder, "target", progress=watch)
+                return run, trace_run(port, plan, formats=True, progress=watch).trace
+        except ModelMedicError as error:
+            if dtype == "float32" or error.problems[0].code != "MM533":
+                raise
+            _say(f"The port is captured in FP32, as it does not run in {dtype}: {error}")
+    raise AssertionError
 
 
 @contextmanager
@@ -153,22 +162,22 @@ def _of_the_port(wish: _Wish) -> Iterator[None]:
         raise ModelMedicError(Problem("MM533", text[:600], Location(wish.port), "")) from error
 
 
-def _traced(wish: _Wish, model: Any, plan: Any, watch: Progress) -> Sequence[Any]:
+def _traced(wish: _Wish, model: Any, plan: Any, recorder: Any, watch: Progress) -> Sequence[Any]:
     """Record the operations of both models in FP32, if the port runs in it."""
     from ...probes.capture import load_port, trace_run
-    from ...probes.trace.recorder import beside_each_other
+    from ...probes.trace.recorder import Recorder, beside_each_other
     from ...probes.trace.stored import remove_traces
 
     remove_traces(wish.folder)
     try:
         with _of_the_port(wish):
-            port = load_port(wish.port, model, dtype="float32").to(wish.device)
-            file = str(Path(wish.port.rpartition(":")[0]).resolve())
-            mine = trace_run(port, plan, file, progress=watch)
+            building = Recorder(str(Path(wish.port.rpartition(":")[0]).resolve()))
+            port = building.build(lambda: load_port(wish.port, model, dtype="float32"), model)
+            mine = trace_run(port.to(wish.device), plan, recorder=building, progress=watch)
     except ModelMedicError as error:
         _say(f"Operations are not compared, as the port does not run in FP32: {error}")
         return ()
-    return beside_each_other(mine, trace_run(model, plan, progress=watch))
+    return beside_each_other(mine, trace_run(model, plan, recorder=recorder, progress=watch))
 
 
 def _write_traces(folder: Path, traces: Sequence[Any], lows: Sequence[Any]) -> None:
@@ -191,16 +200,20 @@ def _add_runs(folder: Path, runs: dict[str, dict[str, Any]]) -> None:
     file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
-def _reference(wish: _Wish) -> tuple[Any, str]:
-    """The FP32 model, and the folder where its weights lie already (or empty)."""
+def _reference(wish: _Wish) -> Any:
+    """The FP32 model."""
     from ...probes.capture import load_made, load_reference
 
-    if ".py:" in wish.hf:
-        return load_made(wish.hf).to(wish.device), ""
-    model = load_reference(wish.hf, seed=wish.seed).to(wish.device)
+    made = ".py:" in wish.hf
+    model = load_made(wish.hf) if made else load_reference(wish.hf, seed=wish.seed)
+    return model.to(wish.device)
+
+
+def _kept(wish: _Wish) -> str:
+    """The folder where the weights of the reference lie already, or empty."""
     given = Path(wish.hf)
-    kept = str(given.resolve()) if given.is_dir() and any(given.glob("*.safetensors")) else ""
-    return model, kept
+    kept = ".py:" not in wish.hf and given.is_dir() and any(given.glob("*.safetensors"))
+    return str(given.resolve()) if kept else ""
 
 
 def _ids(wish: _Wish, config: Any) -> Any:

@@ -71,10 +71,11 @@ def capture_run(
 
 def trace_run(
     model: Any, plan: Plan, entry: str = "", *, formats: bool = False,
-    progress: Progress = UNWATCHED,
+    recorder: Recorder | None = None, progress: Progress = UNWATCHED,
 ) -> Recorded:  # fmt: skip
     """Run ``model`` on the same tokens, and record each operation: in FP32, or ``formats`` alone in
-    low precision. ``entry`` is the file of the port, whose lines are the ones to show."""
+    low precision. ``entry`` is the file of the port, whose lines are the ones to
+    show; ``recorder`` the one that saw the model being built."""
 
     def run(recorder: Recorder) -> None:
         with torch.no_grad(), progress.part("operations", 1 + plan.decode) as step:
@@ -92,7 +93,7 @@ def trace_run(
 
     import torch
 
-    return record(model, run, entry, formats)
+    return record(model, run, entry, formats, recorder)
 
 
 def _pass(model: Any, plan: Plan, recorder: _Recorder, start: int, end: int, cache: Any) -> Any:

@@ -48,24 +48,26 @@ class Aligned(NamedTuple):
         return self.trace.quantities[at]
 
 
-def align_both(port: Trace, reference: Trace) -> tuple[Aligned, Aligned]:
+def align_both(
+    port: Trace, reference: Trace, tolerance: float = TOLERANCE
+) -> tuple[Aligned, Aligned]:
     """The port beside the reference, and the reference beside the port."""
-    mine, theirs = _twins(port, reference), _twins(reference, port)
+    mine, theirs = _twins(port, reference, tolerance), _twins(reference, port, tolerance)
     standards = [-1 if twin is None else twin for twin in mine]
     back = [standards[twin] if twin is not None and twin >= 0 else -1 for twin in theirs]
     return Aligned(port, mine, standards), Aligned(reference, theirs, back)
 
 
-def equal_ones(mine: Trace, other: Trace) -> list[int | None]:
+def equal_ones(mine: Trace, other: Trace, tolerance: float = TOLERANCE) -> list[int | None]:
     """For each quantity the first equal one of the other trace, -1 for a constant."""
     table, order = _sorted_table(other)
     phases = np.array([each.phase for each in other.quantities], dtype=np.int64)[order]
-    return [_find(one, one.moments, table, order, phases) if one.moments else -1
+    return [_find(one, one.moments, table, order, phases, tolerance) if one.moments else -1
             for one in mine.quantities]  # fmt: skip
 
 
-def _twins(mine: Trace, other: Trace) -> list[int | None]:
-    equal = equal_ones(mine, other)
+def _twins(mine: Trace, other: Trace, tolerance: float) -> list[int | None]:
+    equal = equal_ones(mine, other, tolerance)
     twins: list[int | None] = []
     for at, one in enumerate(mine.quantities):
         twin = equal[at]
@@ -89,11 +91,16 @@ def _sorted_table(trace: Trace) -> tuple[Any, Any]:
 
 
 def _find(
-    one: Quantity, moments: Sequence[float], table: Any, numbers: Any, phases: Any
+    one: Quantity,
+    moments: Sequence[float],
+    table: Any,
+    numbers: Any,
+    phases: Any,
+    tolerance: float,
 ) -> int | None:
     """The first equal quantity, not of a later position."""
-    low, high = np.searchsorted(table[:, 5], (moments[5] - TOLERANCE, moments[5] + TOLERANCE))
-    near = np.abs(table[low:high] - moments).max(1, initial=0.0) < TOLERANCE
+    low, high = np.searchsorted(table[:, 5], (moments[5] - tolerance, moments[5] + tolerance))
+    near = np.abs(table[low:high] - moments).max(1, initial=0.0) < tolerance
     near &= phases[low:high] <= one.phase
     return int(numbers[low:high][near].min()) if near.any() else None
 
@@ -105,8 +112,10 @@ def _keeps(one: Quantity, trace: Trace) -> bool:
     return widths.get(one.dtype, 9) >= max((widths.get(each, 0) for each in from_), default=0)
 
 
-def near(one: Sequence[float] | None, other: Sequence[float] | None) -> bool:
+def near(
+    one: Sequence[float] | None, other: Sequence[float] | None, tolerance: float = TOLERANCE
+) -> bool:
     """Whether two fingerprints are equal, but for rounding."""
     if one is None or other is None:
         return one is other
-    return max(abs(a - b) for a, b in zip(one, other, strict=True)) < TOLERANCE
+    return max(abs(a - b) for a, b in zip(one, other, strict=True)) < tolerance

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from .alignment import LAYOUT, Aligned, near
+from .alignment import LAYOUT, Aligned, align_both, near
 from .frontier import Frontier, first_layer, frontier, layer_number
+from .placing import Difference, Placed, known_masks
 from .quantity import Quantity, Trace
 
 MAX_ENDS = 40
+SMALL, GROSS = 3e-4, 0.02
+"""Differences of fingerprints: the larger one of outputs is not due to the smaller one."""
 HALF = ("bfloat16", "float16")
 MASKS = {"masked_fill", "where", "add"}
 """Operations that masks are applied with."""
@@ -22,23 +26,23 @@ FAMILIES = {"div": "mul", "sub": "add", "rsub": "add", "addmm": "mm", "bmm": "mm
 """Operations that may stand for each other."""
 
 
-class Difference(NamedTuple):
-    """``kind`` as in the vocabulary (``trace_difference``); the numbers of the quantities of port
-    and reference where they part, and those that only one of them computes (``lacking``: of the
-    reference, ``added``: of the port); ``operands`` of the port and the reference that differ;
-    ``phase`` is 0 for the prompt, N for the N-th decoded position."""
-
-    kind: str
-    port: int
-    reference: int | None
-    phase: int
-    lacking: Sequence[int] = ()
-    added: Sequence[int] = ()
-    operands: tuple[int, int] | None = None
-
-
 def find_difference(port: Aligned, reference: Aligned) -> Difference | None:
-    """The first difference, or None if every output of the port equals that of the reference."""
+    """The first difference, or None if every output of the port equals that of the reference. A
+    difference that is next to nothing is not why the outputs differ by much: a larger one is
+    preferred."""
+    first = _first(port, reference)
+    if first is None:
+        return None
+    mine, theirs = (each.trace.outputs[first.phase] for each in (port, reference))
+    outputs = port.quantity(mine).moments, reference.quantity(theirs).moments
+    if not near(*outputs, GROSS):
+        wide = align_both(port.trace, reference.trace, SMALL)
+        if wide[0].known(first.port) and (second := _first(*wide)) is not None:
+            return second
+    return first
+
+
+def _first(port: Aligned, reference: Aligned) -> Difference | None:
     both = list(zip(port.trace.outputs, reference.trace.outputs, strict=False))
     equal = equal_outputs(port, reference)
     if all(equal):
@@ -48,7 +52,7 @@ def find_difference(port: Aligned, reference: Aligned) -> Difference | None:
     mine = frontier(port, [both[phase][0]], first_layer(reference, theirs), reference)
     if not mine.at:
         return _of_output(port, reference, *both[phase], theirs, phase)
-    return Pair(port, reference, mine, theirs, phase).read()
+    return Placed(port, reference).placed(Pair(port, reference, mine, theirs, phase).read())
 
 
 def fewer_digits(port: Aligned, reference: Aligned) -> Difference | None:
@@ -128,8 +132,9 @@ class Pair:
         if takes and weights and self._port.quantity(takes[0]).given:
             return Difference("other-weight", at, like, self._phase, operands=takes)
         if lacking and added:
-            if self._later(lacking):
-                return Difference("other-order", at, other, self._phase, lacking, added)
+            if (later := self._later(lacking, at)) is not None:
+                return Difference("other-order", at, other, self._phase, lacking, added,
+                                  meets=(later, like))  # fmt: skip
             lacking, added = (lacking, []) if len(lacking) <= len(added) else ([], added)
         if lacking:
             return Difference("missing-operation", at, other, self._phase, lacking, (), takes)
@@ -143,15 +148,22 @@ class Pair:
         never = set(self._port.trace.uncalled)
         return [each for each in lacking if self._reference.quantity(each).module in never]
 
-    def _later(self, lacking: Sequence[int]) -> bool:
-        """Whether the port uses the weights of operations that it has not done yet."""
-
-        def weights(found: Aligned, at: Sequence[int] | Set[int]) -> set[int]:
-            return {found.standard(each) for one in at for each in found.quantity(one).inputs
-                    if found.quantity(each).given} - {-1}  # fmt: skip
-
-        own = weights(self._reference, lacking)
-        return bool(own) and own <= weights(self._port, self._mine.region)
+    def _later(self, lacking: Sequence[int], at: int) -> int | None:
+        """The first of the same operations if the port does them afterwards."""
+        first = self._port.quantity(at)
+        wanted = Counter(family(self._reference.quantity(each)) for each in lacking)
+        after = [
+            (each, self._port.quantity(each)) for each in sorted(self._mine.region) if each > at
+        ]
+        later = [
+            (number, family(one))
+            for number, one in after
+            if one.op not in LAYOUT and same_layer(one, first)
+        ][: 6 * len(lacking)]
+        if len(lacking) < 2 or wanted - Counter(kind for _, kind in later):
+            return None
+        start = family(self._reference.quantity(lacking[0]))
+        return next(number for number, kind in later if kind == start)
 
     def _counterpart(self, at: int) -> int | None:
         """The quantity of the reference's frontier that is most like one of the port's."""
@@ -265,7 +277,7 @@ class Pair:
     def _kind(self, one: Quantity, two: Quantity, at: int, other: int) -> str:
         if one.dtype != two.dtype and (one.dtype + two.dtype).count("float") == 2:
             return "other-dtype"
-        if one.masked != two.masked and {one.op, two.op} <= MASKS:
+        if self._other_mask(at):
             return "other-mask"
         if family(one) != family(two):
             return "other-operation"
@@ -276,6 +288,13 @@ class Pair:
             return "other-weight"
         same = classes(self._port, at) == classes(self._reference, other)
         return "other-layout" if same else "other-operand"
+
+    def _other_mask(self, at: int) -> bool:
+        """Whether an operation takes a mask that leaves as many numbers of a row as none of the
+        reference does."""
+        known = known_masks(self._reference, self._port.quantity(at).phase)
+        own = [self._port.quantity(each).patterns for each in self._port.quantity(at).inputs]
+        return bool(known) and any(each and not known & {*each} for each in own)
 
     def _operands(self, at: int, other: int) -> tuple[int, int] | None:
         """The first operands that differ."""
@@ -355,10 +374,3 @@ def family(one: Quantity) -> str:
 def tail(module: str) -> str:
     """The last part of the path of a module."""
     return module.rpartition(".")[2]
-
-
-def chain(found: Aligned, at: int) -> Iterator[int]:
-    """The operations of layout that an operand comes through, last first."""
-    while found.twins[at] == -1 and found.quantity(at).op in LAYOUT and found.quantity(at).inputs:
-        yield at
-        at = found.quantity(at).inputs[0]

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 from ...facts.problems import Location, Problem
 from ..outcome import Collector
 from .alignment import Aligned, align_both
-from .difference import Difference, equal_outputs, fewer_digits, find_difference
+from .difference import equal_outputs, fewer_digits, find_difference
+from .placing import Difference
 from .stored import FOLDER, read_trace
-from .words import operation, place_of, shown_line, shown_of_reference, told
+from .words import line_of, module_of, operation, shown_line, shown_of_reference, told
 
 
 class Judged(NamedTuple):
@@ -64,10 +65,9 @@ def _add_difference(
     collector: Collector, folder: Path, one: Difference, port: Aligned, reference: Aligned,
     config: Mapping[str, Any],
 ) -> None:  # fmt: skip
-    at = place_of(port, one.port)
+    at = line_of(one, port)
     shown = shown_of_reference(one, reference)
-    module = port.quantity(one.port).module
-    component = module
+    component = module = module_of(port, one.port)
     lost = {reference.quantity(each).module for each in one.lacking}
     if one.kind in ("missing-operation", "module-never-called") and len(lost) == 1:
         component = next(iter(lost)) or module

@@ -27,7 +27,8 @@ class Quantity(NamedTuple):
     ``inputs`` are numbers of quantities of the same run; ``frames`` the calling lines, innermost
     first, by number; ``name`` the parameter or buffer that is given; ``value`` the number that a
     constant tensor holds; ``phase`` is 0 for the prompt, N for the N-th decoded position;
-    ``masked`` the share of its numbers that are as large as those of a mask.
+    ``masked`` the share of its numbers that are as large as those of a mask, ``patterns``
+    digests of where they are; ``order`` a figure for the order of all.
     """
 
     op: str
@@ -42,6 +43,8 @@ class Quantity(NamedTuple):
     phase: int
     name: str = ""
     masked: float = 0.0
+    order: float = 0.0
+    patterns: tuple[int, ...] = ()
 
     @property
     def given(self) -> bool:
@@ -55,7 +58,7 @@ class Trace(NamedTuple):
     ``last`` their last position; ``uncalled`` the modules with weights that never ran; ``settings``
     the numbers that modules hold as attributes; ``entry`` the file of the port; ``complete`` is
     false if the run was too long; ``low`` the number formats of the same quantities in a run in low
-    precision, empty if they are unknown."""
+    precision, empty if they are unknown; ``built`` the number of those of building the model."""
 
     quantities: Sequence[Quantity]
     frames: Sequence[Frame]
@@ -67,3 +70,4 @@ class Trace(NamedTuple):
     entry: str
     complete: bool
     low: Sequence[str] = ()
+    built: int = 0

@@ -11,14 +11,16 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from .alignment import equal_ones
-from .fingerprint import moments
+from .fingerprint import Print, fingerprint
 from .quantity import Frame, Quantity, Trace
 from .rows import MAX_ROWS, Parts, result_sides, shared_weights, weight_sides
 
 MAX_QUANTITIES = 60_000
 """A model of 40 layers has about 4,000 in a pass. A longer run is not judged."""
-MAX_FRAMES = 4
+MAX_FRAMES = 9
 MAX_SETTINGS = 5_000
+MAX_TABLE = 1 << 16
+"""Larger tensors of the building of a reference are weights, which are given anyway."""
 _CONVERSIONS = frozenset({"given", "written", "_to_copy", "detach", "alias", "lift_fresh"})
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -56,20 +58,23 @@ def _parts(one: Recorded, other: Recorded) -> dict[int, int]:
 
 
 class Recorder:
-    """The quantities of one run of ``model``; ``entry`` is the file of the port, or empty."""
+    """The quantities of one model, from its building on; ``entry`` is the file of the port, or
+    empty; of ``formats`` alone there are no fingerprints."""
 
-    def __init__(self, model: Any, entry: str = "", formats: bool = False) -> None:
+    def __init__(self, entry: str = "", formats: bool = False) -> None:
         import torch
 
-        self._model, self._entry, self._formats = model, entry, formats
+        self._model: Any = None
+        self._entry, self._formats = entry, formats
         self._framework = (os.path.dirname(torch.__file__), _OWN, "<")
         self._made: list[Quantity] = []
         self._where: dict[Any, tuple[int, int]] = {}
         self._version: dict[int, int] = {}
         self._writer: dict[int, int] = {}
-        self._names = {_storage(value): name for name, value in
-                       [*model.named_parameters(), *model.named_buffers()]}  # fmt: skip
-        self._modules = {id(module): name for name, module in model.named_modules()}
+        self._held: dict[int, Any] = {}
+        self._names: dict[int, str] = {}
+        self._modules: dict[int, str] = {}
+        self._built = 0
         self._stack: list[str] = []
         self._called: set[str] = set()
         self._frames: dict[Frame, int] = {}
@@ -84,6 +89,46 @@ class Recorder:
     def full(self) -> bool:
         """Whether no more is recorded."""
         return len(self._made) >= MAX_QUANTITIES
+
+    def build(self, make: Callable[[], Any], reference: Any = None) -> Any:
+        """The port that ``make`` builds from the weights of ``reference``, or the reference: what
+        weights and tables are made of is recorded as well."""
+        if reference is not None:
+            self._names = self._named(reference)
+        with self.recording():
+            model = make()
+        if reference is None:
+            own = {self._storage(each) for each in model.parameters()}
+            self._where = {key: at for key, at in self._where.items() if key[0] not in own}
+        return model
+
+    def take(self, model: Any) -> None:
+        """Note what the parts of the model that runs are called."""
+        self._model, self._built = model, len(self._made)
+        self._modules = {id(module): name for name, module in model.named_modules()}
+        self._names = self._named(model) | self._names
+        for name, value in [*model.named_parameters(), *model.named_buffers()]:
+            at, _ = self._where.get(self._key(value), (None, 0))
+            if at is not None and not self._made[at].name:
+                self._made[at] = self._made[at]._replace(name=name)
+
+    def _named(self, model: Any) -> dict[int, str]:
+        named = [*model.named_parameters(), *model.named_buffers()]
+        return {self._storage(value): name for name, value in named}
+
+    def _storage(self, tensor: Any) -> int:
+        """A number for the memory of a tensor that no later memory is given."""
+        from torch.multiprocessing.reductions import StorageWeakRef
+
+        storage = tensor.untyped_storage()
+        number = int(storage._cdata)
+        if number not in self._held:
+            self._held[number] = StorageWeakRef(storage)
+        return number
+
+    def _key(self, tensor: Any) -> tuple[Any, ...]:
+        return (self._storage(tensor), tensor.storage_offset(), tuple(tensor.shape),
+                tensor.stride(), tensor.dtype)  # fmt: skip
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -115,12 +160,18 @@ class Recorder:
 
     def recorded(self) -> Recorded:
         """Return the trace so far, with the digests of the weights."""
-        used = {one.name for one in self._made}
+        names = {one.name for one in self._made}
         uncalled = [name for name, module in self._model.named_modules()
-                    if name not in self._called and name and not used & _weights(name, module)
+                    if name not in self._called and name and not names & _weights(name, module)
                     and _weights(name, module)]  # fmt: skip
+        used = set(range(self._built, len(self._made)))
+        for at in range(len(self._made) - 1, -1, -1):
+            used.update(self._made[at].inputs if at in used else ())
+        for at in set(range(self._built)) - used:  # values that were written over
+            self._made[at] = self._made[at]._replace(moments=None)
         found = Trace(self._made, list(self._frames), self._outputs, self._last, {},
-                      uncalled, _settings(self._model), self._entry, not self.full)  # fmt: skip
+                      uncalled, _settings(self._model), self._entry, not self.full,
+                      built=self._built)  # fmt: skip
         return Recorded(found, self._weights, self._results)
 
     def _enter(self, module: Any, _: Any) -> None:
@@ -135,17 +186,21 @@ class Recorder:
     def _operation(self, function: Any, args: Any, kwargs: Any) -> Any:
         import torch
 
-        if self.full:
+        if self.full or any(
+            each.device.type == "meta" for each in args if isinstance(each, torch.Tensor)
+        ):
             return function(*args, **kwargs)
         frames = () if self._formats else self._calling()
         given, constants = _arguments(function, args, kwargs, torch.Tensor)
+        name = function.overloadpacket.__name__
+        if name == "copy_":
+            del given[0]  # it is written over
         inputs = tuple(self._quantity(each, frames) for each in given)
         out = function(*args, **kwargs)
-        name = function.overloadpacket.__name__
         writes = name.endswith("_") or bool(function._schema.is_mutable)
         parts = out if isinstance(out, tuple | list) else (out,)
         for at, part in enumerate(each for each in parts if isinstance(each, torch.Tensor)):
-            storage = _storage(part)
+            storage = self._storage(part)
             if writes:
                 self._version[storage] = self._version.get(storage, 0) + 1
             told = constants | {"part": at} if len(parts) > 1 else constants
@@ -157,9 +212,11 @@ class Recorder:
     def _calling(self) -> tuple[int, ...]:
         found: list[int] = []
         frame: FrameType | None = sys._getframe(3)
-        while frame is not None and len(found) < MAX_FRAMES:
+        own = os.path.dirname(self._entry) + os.sep
+        while frame is not None:
             code = frame.f_code
-            if not code.co_filename.startswith(self._framework):
+            wanted = len(found) < MAX_FRAMES or (self._entry and code.co_filename.startswith(own))
+            if wanted and not code.co_filename.startswith(self._framework):
                 name = getattr(code, "co_qualname", code.co_name)
                 place = Frame(code.co_filename, frame.f_lineno, name)
                 found.append(self._frames.setdefault(place, len(self._frames)))
@@ -170,24 +227,26 @@ class Recorder:
         self, op: str, inputs: tuple[int, ...], constants: Mapping[str, Any],
         frames: tuple[int, ...], tensor: Any, name: str = "",
     ) -> int:  # fmt: skip
-        found, value, masked = (None, None, 0.0) if self._formats else moments(tensor)
+        large = self._model is None and not self._names and tensor.numel() > MAX_TABLE
+        blank = self._formats or "empty" in op or large
+        found = Print() if blank else fingerprint(tensor)
         at = len(self._made)
         self._made.append(
             Quantity(op, inputs, constants, frames, self._stack[-1] if self._stack else "",
-                     tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."), found, value,
-                     self.phase, name, masked)
+                     tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."),
+                     found.moments, found.value, self.phase, name, *found[2:])
         )  # fmt: skip
-        if found is not None and op != "given" and self._rows < MAX_ROWS:
+        if found.moments and self._model is not None and op != "given" and self._rows < MAX_ROWS:
             self._results[at] = result_sides(tensor)
             self._rows += sum(len(side) for side in self._results[at])
-        key = _key(tensor)
+        key = self._key(tensor)
         self._where[key] = at, self._version.get(key[0], 0)
         return at
 
     def _quantity(self, tensor: Any, frames: tuple[int, ...]) -> int:
         """The quantity that a tensor holds now: also one that was given, or whose storage was
         written through another view."""
-        key = _key(tensor)
+        key = self._key(tensor)
         now = self._version.get(key[0], 0)
         at, then = self._where.get(key, (None, -1))
         if at is not None and then == now:
@@ -216,23 +275,19 @@ def in_low_precision(trace: Trace, low: Trace) -> Trace:
 
 
 def record(
-    model: Any, run: Callable[[Recorder], None], entry: str = "", formats: bool = False
+    model: Any,
+    run: Callable[[Recorder], None],
+    entry: str = "",
+    formats: bool = False,
+    recorder: Recorder | None = None,
 ) -> Recorded:
     """The trace of ``run(recorder)``, which sets ``phase`` and notes outputs; of ``formats`` alone
     there are no fingerprints."""
-    recorder = Recorder(model, entry, formats)
+    recorder = recorder or Recorder(entry, formats)
+    recorder.take(model)
     with recorder.recording():
         run(recorder)
     return recorder.recorded()
-
-
-def _storage(tensor: Any) -> int:
-    return int(tensor.untyped_storage().data_ptr())
-
-
-def _key(tensor: Any) -> tuple[Any, ...]:
-    return (_storage(tensor), tensor.storage_offset(), tuple(tensor.shape), tensor.stride(),
-            tensor.dtype)  # fmt: skip
 
 
 def _arguments(

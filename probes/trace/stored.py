@@ -78,11 +78,13 @@ def _checked(head: Mapping[str, Any], rows: list[list[Any]]) -> Trace:
     shared = {int(key): int(value) for key, value in head["shared"].items()}
     return Trace(quantities, frames, outputs, last, shared,
                  [str(each) for each in head["uncalled"]], settings, str(head["entry"]),
-                 head["complete"] is True, [str(each) for each in head.get("low", ())])  # fmt: skip
+                 head["complete"] is True, [str(each) for each in head.get("low", ())],
+                 int(head.get("built", 0)))  # fmt: skip
 
 
 def _quantity(at: int, row: list[Any], frames: int) -> Quantity:
-    op, inputs, constants, called, module, shape, dtype, moments, value, phase, name, masked = row
+    op, inputs, constants, called, module, shape, dtype, moments, value, phase, name, *more = row
+    masked, order, patterns = more
     if not re.fullmatch(r"\w{1,200}", op) or not isinstance(constants, dict):
         raise ValueError(f"quantity {at} is not one")
     if any(not 0 <= each < at for each in inputs) or any(not 0 <= each < frames for each in called):
@@ -93,4 +95,4 @@ def _quantity(at: int, row: list[Any], frames: int) -> Quantity:
     return Quantity(op, tuple(map(int, inputs)), constants, tuple(map(int, called)), str(module),
                     tuple(map(int, shape)), str(dtype), found,
                     None if value is None else float(value), int(phase), str(name),
-                    float(masked))  # fmt: skip
+                    float(masked), float(order), tuple(map(int, patterns)))  # fmt: skip

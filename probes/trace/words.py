@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .alignment import LAYOUT, SHAPES, Aligned
-from .difference import Difference, chain, scalars
+from .alignment import LAYOUT, Aligned
+from .difference import scalars
+from .placing import RANDOM, Difference, base
 from .quantity import Frame, Quantity
 
 VERBS = {"mul": "multiplies by", "div": "divides by", "add": "adds", "sub": "subtracts",
@@ -24,11 +25,43 @@ SIZE = re.compile(r"dim|hidden|scalar|rank|factor|scal|multiplier")
 
 def place_of(found: Aligned, at: int) -> Frame | None:
     """The line that calls an operation: the innermost one in the folder of the port's file if
-    there is one, else the innermost outside the framework."""
-    frames = [found.trace.frames[each] for each in found.quantity(at).frames]
+    there is one, else the innermost outside the framework. Of a weight that has kept its first
+    random values the outermost, which should have loaded it."""
+    one = found.quantity(at)
+    frames = [found.trace.frames[each] for each in one.frames]
     folder = str(Path(found.trace.entry).parent) if found.trace.entry else ""
     own = [each for each in frames if folder and each.file.startswith(folder)]
+    if at < found.trace.built and RANDOM.search(one.op):
+        own.reverse()
     return next(iter(own or frames), None)
+
+
+def meeting(found: Aligned, at: int, other: int) -> Frame | None:
+    """The line of ``at`` in the innermost function that also leads to ``other``."""
+    frames = found.trace.frames
+    both = {frames[each][::2] for each in found.quantity(other).frames}
+    shared = [frames[each] for each in found.quantity(at).frames if frames[each][::2] in both]
+    return next(iter(shared), place_of(found, at))
+
+
+def line_of(one: Difference, port: Aligned) -> Frame | None:
+    """The line of the port to show."""
+    if one.meets is not None:
+        return meeting(port, one.port, one.meets[0])
+    return place_of(port, one.port if one.beside is None else one.beside)
+
+
+def module_of(found: Aligned, at: int) -> str:
+    """The module that computes a quantity; of a part of the building, the first one that uses
+    it."""
+    behind, built = {at}, found.trace.built
+    for number in range(at, len(found.trace.quantities)):
+        one = found.quantity(number)
+        if number == at or behind & {*one.inputs}:
+            behind.add(number)
+            if number >= built and one.module:
+                return one.module
+    return ""
 
 
 def operation(found: Aligned, at: int, config: Mapping[str, Any]) -> str:
@@ -98,7 +131,8 @@ def settings(config: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, f
 
 def told(one: Difference, port: Aligned, reference: Aligned, config: Mapping[str, Any]) -> str:
     """The difference in one sentence, with both lines."""
-    here, there = _line(port, one.port), "the reference"
+    place, there = line_of(one, port), "the reference"
+    here = place.shown if place else "no known line"
     mine = operation(port, one.port, config)
     theirs = "does not"
     if (shown := shown_of_reference(one, reference)) is not None:
@@ -108,11 +142,9 @@ def told(one: Difference, port: Aligned, reference: Aligned, config: Mapping[str
         name = reference.quantity(one.lacking[0]).module
         without = f"without {name}, which the port never calls"
         return f"{here} goes on{_with(one, port)} {without}; {there} calls it"
-    if one.kind == "other-mask" and one.reference is not None:
-        both = (one.port, one.reference)
-        masks = zip((here, there), (port, reference), both, strict=True)
-        return "; ".join(f"{line} masks {found.quantity(at).masked:.1%} of the scores (the mask of "
-                         f"{_mask_line(found, at)})" for line, found, at in masks)  # fmt: skip
+    if one.kind == "other-mask":
+        return (f"{here} makes a mask that leaves other positions than any mask of the reference; "
+                f"{_line(port, one.port)} uses it, and {there} the other")  # fmt: skip
     if one.kind == "missing-operation":
         what = several(reference, one.lacking, config)
         return f"{here} goes on{_with(one, port)} without what {there} does: {what}"
@@ -125,17 +157,6 @@ def told(one: Difference, port: Aligned, reference: Aligned, config: Mapping[str
         first = several(reference, one.lacking, config)
         return f"{here} {mine}; {there} first does what the port does later: {first}"
     return _of_same_place(one, port, reference, (here, mine), (there, theirs))
-
-
-def _mask_line(found: Aligned, at: int) -> str:
-    """The line that makes the mask which an operation applies."""
-    inputs = found.quantity(at).inputs
-    masks = [each for each in inputs
-             if found.quantity(each).masked or found.quantity(each).dtype == "bool"]  # fmt: skip
-    mask = masks[0] if masks else at
-    while found.quantity(mask).op in SHAPES and found.quantity(mask).inputs:
-        mask = found.quantity(mask).inputs[0]
-    return _line(found, mask)
 
 
 def _with(one: Difference, port: Aligned) -> str:
@@ -160,15 +181,16 @@ def _of_same_place(
                 f"{at} {does}, with {what}" for (at, does), what in zip(pairs, of, strict=True)
             )
     both = "; ".join(f"{at} {does}" for at, does in pairs)
-    if one.kind in ("other-layout", "other-operand"):
-        chains = _chains(one, port, reference)
-        return f"{both}, on values in another order or part{chains}"
-    return both
+    other = one.kind in ("other-layout", "other-operand")
+    return f"{both}, on values in another order or part" if other else both
 
 
 def shown_of_reference(one: Difference, reference: Aligned) -> int | None:
     """The operation of the reference to show."""
-    return one.lacking[0] if one.lacking else one.reference
+    if one.across is not None:
+        return one.across
+    several = {reference.quantity(each).module for each in one.lacking}
+    return one.lacking[-1 if len(several) > 1 else 0] if one.lacking else one.reference
 
 
 def shown_line(one: Difference, reference: Aligned) -> str:
@@ -176,6 +198,10 @@ def shown_line(one: Difference, reference: Aligned) -> str:
     at = shown_of_reference(one, reference)
     if at is None:
         return ""
+    if one.meets is not None:
+        start = one.lacking[0] if one.lacking else at
+        frame = meeting(reference, start, one.meets[1])
+        return frame.shown if frame else ""
     modules = {reference.quantity(each).module for each in one.lacking}
     frames = [reference.trace.frames[each] for each in reference.quantity(at).frames]
     if len(one.lacking) > 2 and len(modules) == 1:
@@ -184,23 +210,6 @@ def shown_line(one: Difference, reference: Aligned) -> str:
         caller = next(outside, frames[0])
         return caller.shown if caller.file == frames[0].file else frames[0].shown
     return _line(reference, at)
-
-
-def _chains(one: Difference, port: Aligned, reference: Aligned) -> str:
-    if one.reference is None:
-        return ""
-    pairs = zip(
-        port.quantity(one.port).inputs, reference.quantity(one.reference).inputs, strict=False
-    )
-    for mine, theirs in pairs:
-        ours = [*chain(port, mine)]
-        other = [*chain(reference, theirs)]
-        for a, b in zip(ours, other, strict=False):
-            p, r = port.quantity(a), reference.quantity(b)
-            if (p.op, p.constants) != (r.op, r.constants):
-                here, there = _line(port, a), _line(reference, b)
-                return f": {p.op}{_short(p)} at {here} for {r.op}{_short(r)} at {there}"
-    return ""
 
 
 def _short(one: Quantity) -> str:
@@ -214,8 +223,7 @@ def _line(found: Aligned, at: int) -> str:
 
 def made(found: Aligned, at: int) -> str:
     """A quantity by what computes it, or takes a part of what was computed."""
-    while (one := found.quantity(at)).op in SHAPES and one.inputs:
-        at = one.inputs[0]
+    one = found.quantity(at := base(found, at))
     if one.given:
         return one.name or "a given tensor"
     told = _short(one) if one.op in LAYOUT and one.constants else ""
