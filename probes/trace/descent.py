@@ -10,6 +10,9 @@ MAX_DEPTH = 40
 ORDER = 100 * TOLERANCE
 """Of the figure for the order: another order gives about 1."""
 
+STILL = (SHAPES | {"written"}) - {"expand", "t", "transpose", "permute"}
+"""Layouts in which numbers keep their order."""
+
 
 class Descent:
     """Pairs of quantities of port and reference that should be the same and are not."""
@@ -33,7 +36,8 @@ class Descent:
             for pair in zip(one.inputs, two.inputs, strict=True):
                 if found := self.parting(*pair, depth + 1):
                     return found
-        return a, b
+        taken = one.given and len(ours) > 1
+        return (ours[-2] if taken else a), b
 
     def same(self, mine: int, theirs: int) -> bool:
         """Whether two quantities have the same numbers in the same order, as far as shapes can
@@ -54,8 +58,7 @@ class Descent:
     def _order(self, ours: list[int], other: list[int]) -> tuple[int, int]:
         """The operations that move numbers: of each side the first that is not just a shape."""
         moves = [next((each for each in reversed(way[:-1])
-                       if found.quantity(each).op not in SHAPES - {"expand", "t", "transpose",
-                                                                   "permute"}), way[0])
+                       if found.quantity(each).op not in STILL), way[0])
                  for found, way in ((self._port, ours), (self._reference, other))]  # fmt: skip
         return moves[0], moves[1]
 

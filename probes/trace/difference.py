@@ -129,8 +129,9 @@ class Pair:
         if added and (factor := self._scaled_elsewhere(at, other)) is not None:
             return Difference("other-constant", at, factor, self._phase)
         weights = all(self._reference.quantity(each).given for each in lacking)
-        if takes and weights and self._port.quantity(takes[0]).given:
-            return Difference("other-weight", at, like, self._phase, operands=takes)
+        if takes and weights and (self._port.quantity(takes[0]).given or self._built(takes[0])):
+            return Difference("other-weight", at, like, self._phase, operands=takes,
+                              beside=takes[0] if self._built(takes[0]) else None)  # fmt: skip
         if lacking and added:
             if (later := self._later(lacking, at)) is not None:
                 return Difference("other-order", at, other, self._phase, lacking, added,
@@ -142,6 +143,9 @@ class Pair:
             return Difference("extra-operation", at, other, self._phase, (), added)
         return Difference(self._kind(one, two, at, other), at, other, self._phase,
                           operands=self._operands(at, other))  # fmt: skip
+
+    def _built(self, at: int) -> bool:
+        return at < self._port.trace.built
 
     def _never_called(self, lacking: Sequence[int]) -> list[int]:
         """Those of some operations that a module makes which the port has, but never calls."""

@@ -100,6 +100,7 @@ class Recorder:
         if reference is None:
             own = {self._storage(each) for each in model.parameters()}
             self._where = {key: at for key, at in self._where.items() if key[0] not in own}
+            self._version = {key: n for key, n in self._version.items() if key not in own}
         return model
 
     def take(self, model: Any) -> None:

@@ -48,7 +48,11 @@ def line_of(one: Difference, port: Aligned) -> Frame | None:
     """The line of the port to show."""
     if one.meets is not None:
         return meeting(port, one.port, one.meets[0])
-    return place_of(port, one.port if one.beside is None else one.beside)
+    at = one.port if one.beside is None else one.beside
+    if at < port.trace.built and port.known(at):  # the wrong one, rather than made wrongly
+        frames = [port.trace.frames[each] for each in port.quantity(at).frames]
+        return next((each for each in frames if "__init__" in each.function), place_of(port, at))
+    return place_of(port, at)
 
 
 def module_of(found: Aligned, at: int) -> str:
@@ -173,6 +177,12 @@ def _of_same_place(
 ) -> str:  # fmt: skip
     if one.kind == "other-weight" and (name := port.quantity(one.port).name):
         return f"{mine[0]} uses {name}, whose values the reference ({theirs[0]}) does not have"
+    if one.beside is not None and one.across is not None:
+        inputs = [port.quantity(each) for each in port.quantity(one.beside).inputs]
+        name = next((each.name for each in inputs if each.given and each.name), "")
+        does, use = operation(port, one.beside, {}), _line(port, one.port)
+        does = f"takes {name}" if name else does
+        return f"{mine[0]} {does}, which is not what {theirs[0]} makes; {use} works on it"
     pairs = (mine, theirs)
     if one.operands:
         of = made(port, one.operands[0]), made(reference, one.operands[1])
