@@ -128,10 +128,10 @@ def _repeated(batches: Sequence[Event], builds: Callable[[Event], int]) -> Itera
     again = [b for a, b in pairwise(batches) if a.what.content == b.what.content]
     anew = [
         b for a, b in pairwise(batches)
-        if a.what.content == b.what.content and builds(b) - builds(a) >= b.what.examples
+        if a.what.digests == b.what.digests and builds(b) - builds(a) >= b.what.examples
     ]  # fmt: skip
     distinct = len({e.what.content for e in batches})
-    if anew and distinct == 1:
+    if anew and distinct == 1:  # in one order: not all data in one batch, shuffled
         yield Figure("batch-anew-the-same", anew[0], len(anew) + 1, len(batches))
     elif again and distinct + len(again) == len(batches):
         many = len({e.what.content for e in again})
