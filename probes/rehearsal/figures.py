@@ -14,7 +14,7 @@ from .recording import Event, Load, Save
 from .wire import Example
 
 WHERE = "rehearsal"
-_ENOUGH = 8  # examples of which something is said
+_ENOUGH = 8  # fewer examples than this say nothing
 _FIELDS = {"rate-zero-again": "learning_rate", "rate-rising-faster": "learning_rate",
            "first-beta-larger": "beta1", "answer-of-another": "target_tokens",
            "advantages-not-negative": "advantages", "prompt-scored": "weights",

@@ -49,8 +49,8 @@ def source_of(event: Event | None, calls: Calls) -> Source:
 
 
 def made_at(event: Event, calls: Calls, field: str = "", client: bool = True) -> str:
-    """Where the client (if ``client``), data or parameters of a request were made, else the call;
-    with the lines that give ``field``."""
+    """The line that made the client (if ``client``), data or parameters of a request, else the line
+    of the call; with the lines that give ``field``."""
     call, origin = calls.get(event.call), calls.get(event.origin if client else "")
     found = (origin.at if origin else ()) or (call.made or call.at if call else ())
     if not found:

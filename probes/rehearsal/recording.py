@@ -30,7 +30,7 @@ class Event:
 
 
 class Step(NamedTuple):
-    """A step: its learning rate (None: not finite) and its betas, 0 where they are not given."""
+    """A step: its learning rate (None: not finite) and its betas (0: not given)."""
 
     rate: float | None
     beta1: float

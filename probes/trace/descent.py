@@ -8,7 +8,7 @@ from .alignment import LAYOUT, SHAPES, TOLERANCE, Aligned, near
 
 MAX_DEPTH = 40
 ORDER = 100 * TOLERANCE
-"""Of the figure for the order: another order gives about 1."""
+"""Limit of the figure for the order; another order gives about 1."""
 
 STILL = (SHAPES | {"written"}) - {"expand", "t", "transpose", "permute"}
 """Layouts in which numbers keep their order."""

@@ -36,7 +36,7 @@ def _weights() -> Any:
 
 
 def fingerprint(tensor: Any) -> Print:
-    """What a tensor is known by."""
+    """Return the figures that identify the numbers of ``tensor``."""
     import torch
 
     flat = tensor.detach().reshape(-1)

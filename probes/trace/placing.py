@@ -36,8 +36,8 @@ class Difference(NamedTuple):
 
 
 class Placed:
-    """Where the line of a difference is: that of the choice of an operand, of the order of its
-    numbers, or of what it is made of."""
+    """Places a difference: at the line that chooses an operand, gives the order of its numbers,
+    or makes it."""
 
     def __init__(self, port: Aligned, reference: Aligned) -> None:
         self._port, self._reference = port, reference
