@@ -20,6 +20,7 @@ WORDS = {"mul": "multiplies", "div": "divides", "add": "adds", "sub": "subtracts
          "addmm": "multiplies matrices", "embedding": "looks up rows"}  # fmt: skip
 MAX_NAMED = 4
 MAX_OPS = 6
+THOUSAND = 1000
 SIZE = re.compile(r"dim|hidden|scalar|rank|factor|scal|multiplier")
 
 
@@ -95,8 +96,7 @@ def named(value: Any, found: Aligned, one: Quantity, config: Mapping[str, Any]) 
         value = float(f"{value:.7g}")
     if not isinstance(value, int | float) or isinstance(value, bool) or value in (0, 1, 2, -1):
         return str(value)
-    whole = isinstance(value, int) or not value.is_integer()
-    attributes = [] if not whole else [name for name, number in found.trace.settings.items()
+    attributes = [] if not telling(value) else [name for name, number in found.trace.settings.items()
                   if number == value and name.rpartition(".")[0] == one.module]  # fmt: skip
     said = [
         *(f"self.{name.rpartition('.')[2]}" for name in attributes[:1]),
@@ -105,13 +105,16 @@ def named(value: Any, found: Aligned, one: Quantity, config: Mapping[str, Any]) 
     return f"{value} ({' = '.join(said)})" if said else str(value)
 
 
+def telling(value: float) -> bool:
+    """Whether a number is equal to a setting for a reason: small whole ones are by chance."""
+    return isinstance(value, int) or not value.is_integer() or value >= THOUSAND
+
+
 def equals(value: float, config: Mapping[str, Any]) -> list[str]:
     """The first setting of a configuration that a number follows from."""
     known = sorted(settings(config), key=lambda each: "head_dim" not in each[0])
     for name, setting in known:
-        if math.isclose(setting, value, rel_tol=2e-6) and (
-            type(value) is int or not value.is_integer()
-        ):
+        if telling(value) and math.isclose(setting, value, rel_tol=2e-6):
             return [name]
     sizes = [(name, size) for name, size in known if SIZE.search(name) and size > 1]
     for form, power in (("1/sqrt({})", -0.5), ("sqrt({})", 0.5), ("1/{}", -1.0)):

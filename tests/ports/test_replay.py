@@ -99,8 +99,12 @@ def test_one_command_from_a_configuration_and_a_port_file_to_the_cause(tmp_path,
     assert ended.value.code == 1
     assert "code that is not ours" in said.err
     report = json.loads(said.out)
-    assert report["diagnoses"][0]["id"] == "neuron.component.rope-theta-wrong"
-    assert "rope theta 10000 instead of 1e+06" in said.out
+    told = report["diagnoses"]
+    assert [each["id"] for each in told[:1]] == ["neuron.port.operation-differs"]
+    line = 1 + PORT.splitlines().index("        super().__init__(config)")
+    assert f"port.py:{line}" in said.out
+    assert "1000000.0 (rope_parameters.rope_theta)" in said.out
+    assert "neuron.component.rope-theta-wrong" in [each["id"] for each in told]
     document = json.loads((tmp_path / "out" / "capture.json").read_text())
     assert set(document["runs"]) == {"ref_fp32", "ref_bf16", "target"}
     assert all(len(value) == 64 for value in document["sha256"].values())
