@@ -96,8 +96,10 @@ def named(value: Any, found: Aligned, one: Quantity, config: Mapping[str, Any]) 
         value = float(f"{value:.7g}")
     if not isinstance(value, int | float) or isinstance(value, bool) or value in (0, 1, 2, -1):
         return str(value)
-    attributes = [] if not telling(value) else [name for name, number in found.trace.settings.items()
-                  if number == value and name.rpartition(".")[0] == one.module]  # fmt: skip
+    attributes = [
+        name for name, number in found.trace.settings.items()
+        if telling(value) and number == value and name.rpartition(".")[0] == one.module
+    ]  # fmt: skip
     said = [
         *(f"self.{name.rpartition('.')[2]}" for name in attributes[:1]),
         *equals(value, config),
