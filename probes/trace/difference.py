@@ -113,8 +113,11 @@ class Pair:
         self._mine, self._theirs, self._phase = mine, theirs, phase
 
     def read(self) -> Difference:
-        """The difference at the earliest quantity of the port's frontier."""
-        at = self._mine.at[0]
+        """The difference at the first quantity of the port's frontier, or at an earlier one that
+        differs from an operation of the reference in a constant alone."""
+        first = self._mine.at[0]
+        at = next((each for each in sorted(self._mine.at[:MAX_ENDS])
+                   if each < first and self._on_the_same(each) is not None), first)  # fmt: skip
         other = self._counterpart(at)
         if other is None:
             return Difference("extra-operation", at, None, self._phase, added=[at])
