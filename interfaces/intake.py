@@ -13,6 +13,7 @@ from ..engine.diagnosis.report import Message, SimilarIssue
 from ..facts import Fact, Problem, Provenance
 from ..facts.progress import UNWATCHED, Progress
 from ..facts.records import cached_property
+from ..reading.text.plain_text import is_document, is_note
 
 if TYPE_CHECKING:
     from ..engine.diagnosis.diagnoser import Diagnoser
@@ -98,16 +99,23 @@ class Intake:
 
         outcome = read_messages(text, self._vocabulary, name=name, progress=progress)
         facts, problems = outcome.facts, outcome.problems
-        messages = self._messages(facts)
-        if messages:
-            return Taken(ERROR, "", facts, problems, messages)
-        if any(fact.kind != "error_message" or fact.get("exception") for fact in facts):
+        report = self._doctor.diagnose(facts) if facts else None
+        if report and report.messages:
+            return Taken(ERROR, "", facts, problems, tuple(report.messages))
+        of_program = any(_is_said(fact, text) for fact in facts)
+        if of_program or (report and report.diagnoses):
             said = Taken(ERROR, "", facts, problems)  # its words are not the user's
-        elif text.strip().count("\n") >= MOST_LINES:
+        elif self._is_no_complaint(text, facts):
             return Taken(problems=problems, unknown=facts)
         else:
             said = self._described(text)._replace(problems=problems, unknown=facts)
         return self._compared(text, said, known)
+
+    def _is_no_complaint(self, text: str, facts: Sequence[Fact]) -> bool:
+        """Whether a text is long, a note, or lines of software that report no failure."""
+        lines = text.strip().split("\n")
+        printed = len(lines) > 1 and any(fact.kind == "text_subject" for fact in facts)
+        return len(lines) > MOST_LINES or printed or is_note(lines)
 
     def _with_statements(self, text: str, name: str, found: Taken) -> Taken:
         """With the figures that a text states; it may say nothing else."""
@@ -119,8 +127,9 @@ class Intake:
         if found.title == ERROR and not found.messages and all(map(_is_told, found.facts)):
             about = tuple(fact for fact in found.facts if fact.kind != "error_message")
             return Taken(STATEMENTS, facts=(*about, *stated), problems=(*found.problems, *notes))
+        about = tuple(f for f in found.unknown if f.kind == "text_subject" and not found.facts)
         title = found.title or STATEMENTS
-        return found._replace(title=title, facts=(*found.facts, *stated), near=())
+        return found._replace(title=title, facts=(*about, *found.facts, *stated), near=())
 
     def again(self, facts: Sequence[Fact]) -> list[Fact]:
         """The facts, with the text read again of each message that has nothing but its text."""
@@ -209,6 +218,15 @@ class Intake:
             for name in names
             if name in self._symptoms
         )
+
+
+def _is_said(fact: Fact, text: str) -> bool:
+    """Whether a program reports a failure in a fact, or in a text about its software."""
+    if fact.kind == "text_subject":
+        from ..probes.messages.events import has_signal
+
+        return has_signal(text) and not is_document(text.split("\n"))
+    return fact.kind != "error_message" or bool(fact.get("exception"))
 
 
 def _is_told(fact: Fact) -> bool:

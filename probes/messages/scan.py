@@ -11,7 +11,14 @@ from ...facts.progress import Step, go_on
 from ...reading.text.exceptions import ExceptionLine, exception_line, warning_line
 from ...reading.text.json_records import JsonRecord, json_record
 from ...reading.text.log_lines import LogHead, log_head
-from ...reading.text.plain_text import Line, without_bullet, without_carrier, without_stamp
+from ...reading.text.plain_text import (
+    Line,
+    is_document,
+    is_written,
+    without_bullet,
+    without_carrier,
+    without_stamp,
+)
 from ...reading.text.traceback_lines import begins_notebook, plain_frame
 from ...reading.text.tracebacks import (
     continues_message,
@@ -35,6 +42,8 @@ __all__ = ["Message", "begins_message", "scan", "scan_first", "scan_until", "tid
 MAX_WHOLE_LINES = 40
 # A text this short was pasted on purpose, even if none of its lines looks like an error.
 MAX_SHORT_LINES = 4
+# People write less than this, and programs more.
+MAX_WRITTEN_LINES = 1000
 MAX_WHOLE = 65_536
 MAX_CONTINUATION = 400
 _COMMAND_ERRORS = ("Error: ", "error: ", "fatal: ", "Fatal: ", "Fatal error: ")
@@ -71,13 +80,17 @@ def tidied(lines: Sequence[Line]) -> list[Line]:
 
 def scan_until(lines: Sequence[Line], step: Step, *, alone: bool = True) -> Scanned:
     """Scan lines that are :func:`tidied` for messages, until ``step``, which is called for every
-    line, asks to end. A text ``alone`` is a message if nothing in it is one."""
-    scanner = _Scanner(lines, codes=_by_compiler(lines))
+    line, asks to end. A text ``alone`` is a message if nothing in it is one, unless people wrote
+    it as a document."""
+    short = len(lines) <= MAX_WRITTEN_LINES
+    written = short and is_document([line.text for line in lines])
+    scanner = _Scanner(lines, codes=_by_compiler(lines), written=written)
     found = _without_notices(typed(list(scanner.messages(step))))
     if scanner.unread:
         return Scanned(found, scanner.unread)
     said = any(each.keep for each in found)
-    if alone and (not scanner.has_form or (not said and len(lines) <= MAX_SHORT_LINES)):
+    is_bare = not scanner.has_form or (not said and len(lines) <= MAX_SHORT_LINES)
+    if alone and not written and is_bare:
         whole = _whole(lines)
         if whole:
             return Scanned(whole if not scanner.has_form else found + whole)
@@ -104,10 +117,14 @@ def scan_first(lines: Sequence[Line]) -> tuple[list[Message], int]:
 
 
 class _Scanner:
-    """Walks over the lines once; ``has_form`` is true if any of them had a known form."""
+    """Walks over the lines once; ``has_form`` is true if any of them had a known form. The
+    sentences of a document that people have ``written`` do not count."""
 
-    def __init__(self, lines: Sequence[Line], *, codes: bool = False) -> None:
+    def __init__(
+        self, lines: Sequence[Line], *, codes: bool = False, written: bool = False
+    ) -> None:
         self._lines = lines
+        self._written = written
         self._codes = codes
         self._at = 0
         self._group = 0
@@ -221,6 +238,8 @@ class _Scanner:
                 head.level, QUIET), logger=head.logger, level=head.level))  # fmt: skip
             return
         said = self._continued(text.strip(), indented=not text.startswith(_COMMAND_ERRORS))
+        if self._written and is_written(said):
+            return
         yield from loose(Message(said, line.number, "pasted", LOOSE))
 
     def _coded(self, text: str) -> LogHead | None:

@@ -4,6 +4,7 @@ marks that editors, chats and web pages put in place of what a program printed."
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 _STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
@@ -211,3 +212,69 @@ def _both_ends(text: str, limit: int) -> PlainText:
     start = total - len(last) + 1
     kept.extend(Line(i, t[:MAX_LINE]) for i, t in enumerate(last, start))
     return PlainText(kept, total, max(total - len(first) - len(last), 1))
+
+
+# Notes and tables, which people write, and not programs.
+_HEADING = re.compile(r"#{1,6} \S")
+_SPOKEN = re.compile(r"[a-z]{1,20},?(?= [a-z(])")
+_PLAIN_WORDS = 8
+_BARRED = re.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*\|)+")
+_CELLS = 3
+_ROWS = 3
+# `error: `, `E: `, `dpkg: error processing`, `[ERROR]`, `make: *** `
+_DIAGNOSTIC = re.compile(
+    r"\W{0,4}(?:[\w./()+-]{1,40}:? ){0,3}\W{0,4}"
+    r"(?:(?i:error|fatal|fail(?:ed|ure)|panic|abort(?:ed)?)(?:\[\w{1,12}\])?[\]:!]|[EWF]: |\*{3} )"
+)
+
+
+def is_document(lines: Sequence[str]) -> bool:
+    """Whether people wrote a text as a whole: a note, or a table."""
+    filled = [line for line in lines if line.strip()]
+    return is_note(lines) or (_has_table(filled) and not any(map(_DIAGNOSTIC.match, filled)))
+
+
+def is_note(lines: Sequence[str]) -> bool:
+    """Whether a text begins with a heading of Markdown, or has paragraphs of sentences and no
+    diagnostic line of a tool, which tells that a program printed it."""
+    return _has_heading(lines) or (
+        not any(map(_DIAGNOSTIC.match, lines)) and _has_paragraphs(lines)
+    )
+
+
+def _has_heading(lines: Sequence[str]) -> bool:
+    first = next((line for line in lines if line.strip()), "")
+    return _HEADING.match(first) is not None
+
+
+def _has_table(filled: Sequence[str]) -> bool:
+    """A table in Markdown, or a text that is nothing but rows of as many cells."""
+    if any(map(_BARRED.match, filled)):
+        return True
+    for bar in ("\t", ","):
+        counts = {line.count(bar) for line in filled}
+        if len(filled) >= _ROWS and len(counts) == 1 and counts.pop() >= _CELLS - 1:
+            return bar == "\t" or not any(", " in line for line in filled)
+    return False
+
+
+def _has_paragraphs(lines: Sequence[str]) -> bool:
+    """Two blocks or more, between blank lines, that hold sentences."""
+    blocks = "\n".join(line.strip() for line in lines).split("\n\n")
+    return sum(map(_is_spoken, blocks)) > 1
+
+
+def _is_spoken(block: str) -> bool:
+    return is_plain_words(block) and block.rstrip()[-1:] in ".?!"
+
+
+def is_written(line: str) -> bool:
+    """Whether a line of a document is a sentence or a row of a table."""
+    bars = (line.count("|"), line.count("\t"), 0 if ", " in line else line.count(","))
+    return is_plain_words(line) or max(bars) >= _CELLS - 1
+
+
+def is_plain_words(text: str) -> bool:
+    """Whether a text is mostly plain words, one after the other, as people write."""
+    words = len(_SPOKEN.findall(text))
+    return words >= _PLAIN_WORDS and words * 2 >= len(text.split())
