@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import secrets
 import threading
+from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
-
-from .inside import HEADER
 
 _MOST_BYTES = 256_000_000  # of a request
 JSON, PROTO = "application/json", "application/x-protobuf"
@@ -25,9 +24,11 @@ class Reply(Exception):
 class Answers(Protocol):
     """Whoever answers requests."""
 
-    def answer(self, verb: str, path: str, raw: bytes, call: str) -> tuple[str, bytes]:
-        """The kind and the bytes of the answer to a request, ``call`` being the call of the SDK
-        that it belongs to, if known. Raises :class:`Reply`."""
+    def answer(
+        self, verb: str, path: str, raw: bytes, headers: Mapping[str, str]
+    ) -> tuple[str, bytes]:
+        """The kind and the bytes of the answer to a request; the names of its headers are in lower
+        case. Raises :class:`Reply`."""
         ...
 
 
@@ -76,8 +77,9 @@ def _handler(answers: Answers, prefix: str) -> type[BaseHTTPRequestHandler]:
                 self._send(413 if size > _MOST_BYTES else 404, JSON, b"{}")
                 return
             raw, path = self.rfile.read(size), self.path.removeprefix(prefix)
+            headers = {name.lower(): value for name, value in self.headers.items()}
             try:
-                kind, body = answers.answer(self.command, path, raw, self.headers.get(HEADER) or "")
+                kind, body = answers.answer(self.command, path, raw, headers)
             except Reply as reply:
                 self._send(reply.status, JSON, json.dumps({"detail": reply.detail}).encode())
             except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:

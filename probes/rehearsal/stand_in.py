@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from . import wire
+from .inside import HEADER
 from .learner import Learner
 from .recording import Recording
 from .server import PROTO, Reply, plain
 
-_RESULT_S = 0.002  # seconds that a result takes
 MODELS = ("Qwen/Qwen3-8B", "Qwen/Qwen3-32B", "Qwen/Qwen3-30B-A3B", "Qwen/Qwen3-4B-Instruct-2507",
           "meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.2-1B",
           "openai/gpt-oss-20b")  # fmt: skip
@@ -50,10 +50,11 @@ class Saved(NamedTuple):
 class StandIn:
     """The state of the service, as far as a job can see it."""
 
-    def __init__(self, given: Given | None = None) -> None:
-        """``given`` says what a prompt is answered with; else the model says what it has seen."""
+    def __init__(self, given: Given | None = None, result_s: float = 0.002) -> None:
+        """``given`` says what a prompt is answered with; else the model says what it has seen. A
+        result takes ``result_s`` seconds."""
         self.recording = Recording()
-        self._given = given
+        self._given, self._result_s = given, result_s
         self._lock = threading.RLock()
         self._results: dict[str, tuple[str, bytes, float]] = {}
         self._models: dict[str, Model] = {}
@@ -61,8 +62,11 @@ class StandIn:
         self._samplers: dict[str, Saved] = {}
         self._sessions = self._promises = 0
 
-    def answer(self, verb: str, path: str, raw: bytes, call: str) -> tuple[str, bytes]:
+    def answer(
+        self, verb: str, path: str, raw: bytes, headers: Mapping[str, str]
+    ) -> tuple[str, bytes]:
         """The answer to a request. Raises :class:`.server.Reply`."""
+        call = headers.get(HEADER, "")
         path = path.partition("?")[0].strip("/")
         if path == "retrieve_future":
             return self._retrieve(json.loads(raw)["request_id"])
@@ -80,7 +84,7 @@ class StandIn:
     def _promise(self, kind: str, body: bytes, **more: Any) -> dict[str, Any]:
         self._promises += 1
         name = f"req-{self._promises}"
-        self._results[name] = (kind, body, time.monotonic() + _RESULT_S)
+        self._results[name] = (kind, body, time.monotonic() + self._result_s)
         return {"request_id": name, **more}
 
     def _later(self, result: Mapping[str, Any]) -> dict[str, Any]:

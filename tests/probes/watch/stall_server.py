@@ -3,20 +3,22 @@
 import threading
 import time
 
-from sdk_loopback import Server, plain  # type: ignore[import-not-found]
+from modelmedic.probes.rehearsal.server import Server, plain
+from modelmedic.probes.rehearsal.stand_in import StandIn
 
 
-class WithGrader(Server):  # type: ignore[misc]
+class WithGrader(StandIn):
     """Answers `grade/SECONDS` after that time."""
 
-    def answer(self, operation, raw):
-        name, _, seconds = operation.partition("/")
+    def answer(self, verb, path, raw, headers):
+        name, _, seconds = path.partition("/")
         if name == "grade":
             time.sleep(float(seconds))
             return plain({"score": 1.0})
-        return super().answer(operation, raw)
+        return super().answer(verb, path, raw, headers)
 
 
 if __name__ == "__main__":
-    print(WithGrader(0.05).url, flush=True)
-    threading.Event().wait()
+    with Server(WithGrader(result_s=0.05)) as server:
+        print(server.url, flush=True)
+        threading.Event().wait()

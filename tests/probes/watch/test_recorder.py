@@ -13,8 +13,6 @@ from modelmedic.probes import load_probe
 from modelmedic.probes.watch.command import run_watch
 
 SDK = Path(__file__).with_name("sdk_like.py")
-# An interpreter with the real SDK, for the test against it.
-REAL = os.environ.get("MODELMEDIC_SDK_PYTHON", "")
 
 
 def recorded(code, vocabulary, tmp_path):
@@ -154,15 +152,16 @@ def test_a_killed_job_leaves_its_record(vocabulary, tmp_path):
     assert state["ended"] is False
 
 
-@pytest.mark.skipif(not REAL, reason="needs MODELMEDIC_SDK_PYTHON, an interpreter with tinker")
+@pytest.mark.heavy
 def test_the_real_sdk_sends_the_same_with_and_without(tmp_path):
     """Bodies and headers of all requests; the order of those of one client."""
+    pytest.importorskip("tinker")
     here = Path(__file__).parent
     sent = []
     for folder in ("", str(tmp_path)):
         start = Path(here.parents[2], "probes/watch/start") if folder else ""
         environment = {**os.environ, "PYTHONPATH": str(start), "MODELMEDIC_WATCH": folder}
-        job = [REAL, str(here / "sdk_loopback.py")]
+        job = [sys.executable, str(here / "sdk_loopback.py")]
         answer = subprocess.run(job, env=environment, capture_output=True, text=True, check=True)
         sent.append(json.loads(answer.stdout.splitlines()[-1]))
     assert sent[0] == sent[1] and len(sent[0]["training"]) == 80

@@ -6,12 +6,12 @@ import os
 
 from project.background import training
 
-HOST = os.environ["TINKER_BASE_URL"].removeprefix("http://")
+HOST, _, PATH = os.environ["TINKER_BASE_URL"].removeprefix("http://").partition("/")
 
 
 async def grade(answer):
     connection = http.client.HTTPConnection(HOST, timeout=60)
-    connection.request("POST", "/api/v1/grade/0.4", answer)
+    connection.request("POST", f"/{PATH}/api/v1/grade/0.4", answer)
     with connection.getresponse() as response:  # stall: loop
         return response.status
 
