@@ -31,6 +31,9 @@ RETRY = {
 RISKS = {"none": "no risk", "rerun": "costs a rerun", "data-loss": "can lose data"}
 _ENVIRONMENT = ("python", "platform", "package", "env_var", "environment", "machine_difference")
 
+_ABOUT = ("text_subject", "unread_figures")
+"""Kinds that say what a text is about."""
+
 
 class MessageGroup(NamedTuple):
     """Messages of one meaning (``meaning`` has no text), and their different texts."""
@@ -182,10 +185,23 @@ def _verdict(
             return f"{stages} failed; {why}.{besides}"
         if any(note.code == UNREAD_FIGURES for note in report.notes):
             return f"Not judged: some figures were not understood.{besides}"
+        if not (accepted or where) and _is_undecided(report):
+            return f"Not judged: no check decides on what the text states.{besides}"
         return f"No {'other ' * bool(accepted)}problem found{where}.{besides}"
     more = f", and {counted(leads, 'lead')}" if leads else ""
     order = ", most important first" if causes > 1 else ""
     return f"{counted(causes, 'problem')} found{order}{more}.{besides}"
+
+
+def _is_undecided(report: Report) -> bool:
+    """Whether all that is known are statements in a text, and nothing follows from them: neither a
+    finding nor that one is ruled out. That something is sound has to follow from something."""
+    given = [fact for _, fact, derived in report.facts if not derived]
+    stated = all(
+        fact.kind in _ABOUT or any(p.source == "probe:statements" for p in fact.provenance)
+        for fact in given
+    )
+    return stated and not (report.diagnoses or report.ruled_out)
 
 
 def _orphans(causes: Sequence[Diagnosis], explained: Sequence[Diagnosis]) -> list[Diagnosis]:

@@ -8,6 +8,7 @@ from modelmedic.engine import Diagnoser
 from modelmedic.interfaces.inspection import gather
 from modelmedic.interfaces.intake import STATEMENTS, Intake
 from modelmedic.interfaces.reports.verdict.screen import verdict_lines
+from modelmedic.interfaces.reports.view import view_of
 from modelmedic.interfaces.stated import read_line
 
 
@@ -138,3 +139,18 @@ def test_figures_that_are_not_understood_are_no_health(intake, doctor, tmp_path)
 def test_what_comes_next_follows_from_figures_alone(intake, doctor) -> None:
     facts = intake.read("match rate 0.97\n").facts
     assert "neuron.flow.stage-2-next" in {d.id for d in doctor.diagnose(facts).diagnoses}
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("tensor parallel degree 8", "Not judged: "),
+        ('{"run": "abc", "settings": {"tp_degree": 8, "seq_len": 4096}}', "Not judged: "),
+        ("token match rate 100 %", "No problem found"),
+        ("R-ratio of mlp: 1.01 (limit 1.2)", "No problem found"),
+    ],
+)
+def test_health_follows_from_something(text, verdict, doctor: Diagnoser):
+    """A fact that only describes is no proof that nothing is wrong."""
+    report = doctor.diagnose(Intake(doctor).read(text).facts)
+    assert view_of(report).verdict.startswith(verdict)
