@@ -46,11 +46,10 @@ else:
         short run declares, it makes a third. The code compiled for one class serves all with the
         same number of fields."""
 
-        def __set_name__(self, owner: type, name: str) -> None:
-            self._made = owner
+        made: Any  # set by hand: Python 3.11 makes an interrupt in __set_name__ another error
 
         def __get__(self, instance: object, owner: type) -> Any:
-            made = self._made
+            made = self.made
             code = _of_so_many(len(made._fields)).replace(
                 co_varnames=("_cls", *made._fields),
                 co_name="__new__",
@@ -96,8 +95,10 @@ else:
             defaults = {field: body.pop(field) for field in fields if field in body}
             about = {"_fields": fields, "__match_args__": fields, "_field_defaults": defaults}
             places = {field: _tuplegetter(n, None) for n, field in enumerate(fields)}
-            own = {"__slots__": (), "__new__": _Constructor(), **about, **places, **body}
-            return type(name, (_Record,), own)
+            constructor = _Constructor()
+            own = {"__slots__": (), "__new__": constructor, **about, **places, **body}
+            made = constructor.made = type(name, (_Record,), own)
+            return made
 
     class NamedTuple(metaclass=_Declaration):
         """``typing.NamedTuple``, but annotations stay text and methods are shared: making those of

@@ -164,8 +164,9 @@ def test_other_cases_hold_the_same_standard(doctor: Diagnoser) -> None:
         lines = document.map(lambda _: list(report_text(document))).value  # noqa: B023
         text, causes = text_of(redacted(lines), WIDTH), len(view_of(report).causes)
         said = [
-            line.text for line in lines if line.text and not line.keep and line.mark[:2] != "=>"
-        ]
+            line.text for line in lines
+            if line.text and line.text[-1] != ":" and not line.keep and line.mark[:2] != "=>"
+        ]  # fmt: skip
         wide = [line for line in text.splitlines() if len(line) > WIDTH and "://" not in line]
         wrong += [(name, "long")] * (len(text.splitlines()) > LIMITS.get(max(causes, 1), 44))
         wrong += [(name, line) for line in wide]
