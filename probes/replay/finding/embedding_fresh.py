@@ -1,14 +1,11 @@
-"""Finds rows of an embedding that are not from the reference: never filled, freshly initialised, or
-the mean of others."""
+"""Finds rows of an embedding that were never filled, or are the mean of others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from ....reading.tensors import np
 from .embedding_rows import ALIKE, RANKS, vectors_of
-from .fresh_weights import fresh_kind, normal_sizes
 from .given import Finder, Found, Given
 
 LEAST_TOKENS = 3
@@ -26,21 +23,6 @@ def _with(one: Given, tokens: Any, vectors: Any) -> Any:
     changed = one.reading.weights["own.weight"].copy()
     changed[tokens] = vectors
     return one.reading._replace(weights={"own.weight": changed})
-
-
-def _sizes(one: Given) -> Iterator[tuple[str, float]]:
-    yield from normal_sizes(one)
-    yield "normal numbers of size 1", 1.0
-
-
-def _as_made(one: Given) -> Found:
-    tokens, vectors, off = _wrong(one)
-    if off.sum() < LEAST_TOKENS:
-        return
-    right = one.reading.weights["own.weight"][tokens[off]]
-    kind = fresh_kind(vectors[off].astype(np.float64), right.astype(np.float64), _sizes(one))
-    if kind is not None:
-        yield _with(one, tokens[off], vectors[off]), kind
 
 
 def _mean(one: Given) -> Found:
@@ -93,6 +75,6 @@ def _head_unfilled(one: Given) -> Found:
 
 
 EMBEDDING_FRESH: dict[str, Finder] = {
-    "embedding-as-made": _as_made, "embedding-mean": _mean, "embedding-unfilled": _unfilled,
+    "embedding-mean": _mean, "embedding-unfilled": _unfilled,
     "head-unfilled": _head_unfilled,
 }  # fmt: skip

@@ -1,10 +1,9 @@
-"""Reads off which function of its input a value goes through, if it is not the right one: of an
-activation, or of logits. The function is a sum of smooth bumps, whose factors are those that fit
-the output best; far more numbers have to fit than there are factors."""
+"""Reads off which function an activation is, if it is not the right one. The function is a sum of
+smooth bumps, whose factors are those that fit the output best; far more numbers have to fit than
+there are factors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ....reading.tensors import np
@@ -18,8 +17,6 @@ MOST_ROWS, MOST_CHANNELS = 256, 64
 MANY = 20
 """Least number of values for each factor."""
 LEAST_PAIRS = 500
-BENT = 0.8
-"""The slope at both ends, relative to that in the middle, up to which a function is a cap."""
 
 
 class Bumps(NamedTuple):
@@ -136,34 +133,4 @@ def _shown(found: Any, values: Any) -> str:
     return ", ".join(f"{float(x):.2g} to {float(y):.2g}" for x, y in pairs)
 
 
-def _logits(one: Given) -> Iterator[tuple[Reading, str]]:
-    """Find another cap: each number is a function of its correct value that bends to both sides as
-    a cap does."""
-    spec = one.reading.spec
-    x, y = one.given["x"][:, one.rows], one.output[:, one.rows]
-    if x.shape != y.shape or x.size < LEAST_PAIRS:
-        return
-    bumps = _empty("", x)
-    if bumps is None:
-        return
-    flat_x, flat_y = x.ravel(), y.ravel()
-    some = np.unique(np.linspace(0, flat_x.size - 1, min(flat_x.size, 20_000)).astype(int))
-    columns = bumps.bumps(flat_x[some])
-    found = bumps._replace(factors=_fitted(columns, flat_y[some].astype(np.float64)))
-    if _is_cap(found, flat_x):
-        yield one.reading._replace(spec=spec | {"logit_map": found}), _shown(found, flat_x)
-
-
-def _is_cap(found: Bumps, values: Any) -> bool:
-    """Whether a function bends on both sides in the same way, as a cap does."""
-    most = min(-float(np.quantile(values, 0.01)), float(np.quantile(values, 0.99)))
-    if most <= 0:
-        return False
-    step = np.float32(most / 8)
-    at = np.array([0, most - step, step - most], np.float32)
-    slopes = (found(at + step) - found(at - step)) / (2 * step)
-    ends = slopes[1:] / slopes[0] if slopes[0] > 0 else np.full(2, np.inf)
-    return bool((ends < BENT).all() and (ends > -0.05).all() and abs(ends[0] - ends[1]) < 0.1)
-
-
-FUNCTION_FINDERS: dict[str, Finder] = {"activation-read": _activation, "cap-read": _logits}
+FUNCTION_FINDERS: dict[str, Finder] = {"activation-read": _activation}

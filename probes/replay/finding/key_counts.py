@@ -105,29 +105,6 @@ def _of_counts(late: bool) -> Finder:
     return find
 
 
-def _sinks(one: Given) -> Found:
-    """The sinks that the softmax must have had: the part of the denominator that is not from
-    keys."""
-    known = heads_of(one)
-    scene = None if known is None else _scene(one, known[0], False)
-    if known is None or scene is None:
-        return
-    spec, weights = one.reading.spec, one.reading.weights
-    mixed = known[0][:, :, one.rows]
-    powers = (scene.powers * scene.right[:, None])[:, :, one.rows]
-    over = np.einsum("bhpk,bhkc->bhpc", powers, scene.values)
-    size = np.maximum((mixed * mixed).sum(axis=-1), 1e-20)
-    more = (over * mixed).sum(axis=-1) / size - powers.sum(axis=-1)
-    own = np.asarray(weights["sinks"], np.float64).reshape(1, -1, 1)
-    top = own - np.log(np.maximum(scene.sinks[:, :, one.rows], 1e-300))
-    found = np.median(np.maximum(more, 1e-12) * np.exp(top.clip(-80, 80)), axis=(0, 2))
-    sinks = np.log(np.maximum(found, 1e-30)).astype(np.float32)
-    words = ", ".join(f"{each:.2g}" for each in sinks[:6])
-    changed = {"sinks": sinks.reshape(weights["sinks"].shape)}
-    yield one.reading._replace(spec=spec, weights=weights | changed), words
-
-
 COUNT_FINDERS: dict[str, Finder] = {
-    "sinks-read": _sinks,
     "counts-of-cache": _of_counts(True), "counts-of-keys": _of_counts(False),
 }  # fmt: skip

@@ -6,7 +6,6 @@ from .cache_scales import CACHE_FINDERS
 from .embedding_fresh import EMBEDDING_FRESH
 from .embedding_rows import EMBEDDING_FINDERS
 from .experts import EXPERT_FINDERS
-from .fresh_weights import FRESH_FINDERS
 from .functions_read import FUNCTION_FINDERS
 from .given import Finder
 from .key_counts import COUNT_FINDERS
@@ -24,7 +23,6 @@ FINDERS: dict[str, Finder] = {
     **ROW_FINDERS,
     **EMBEDDING_FINDERS,
     **EMBEDDING_FRESH,
-    **FRESH_FINDERS,
     **OTHER_WEIGHTS,
     **PART_INPUTS,
     **MASK_FINDERS,

@@ -14,8 +14,6 @@ from .given import Finder, Found, Given
 LEAST_ROWS = 8
 CLOSE = 0.05
 """Distance of two vectors, relative to their size, up to which they are the same."""
-OFTEN = 0.8
-"""Share of the tokens whose divisor has to differ."""
 RANKS = (2, 4, 8, 16, 32)
 
 
@@ -214,31 +212,6 @@ def _of_norm(kinds: set[str], parts: tuple[bool, bool] = (True, True)) -> Finder
     return find
 
 
-def _figure(one: Given) -> Found:
-    """Fit one factor for each token: its channels are right, but their divisor is not."""
-    spec, weights = one.reading.spec, one.reading.weights
-    x = one.given["x"]
-    right = normalise(spec, weights, "own", x)
-    bias = weights.get("own.bias", np.float32(0))
-    plain, wanted = right - bias, one.output - bias
-    size = np.maximum((plain * plain).sum(axis=-1, keepdims=True), 1e-20)
-    factors = (plain * wanted).sum(axis=-1, keepdims=True) / size
-    counted = factors[:, one.rows]
-    if counted.size < LEAST_ROWS or not np.isfinite(factors).all() or (counted <= 0).any():
-        return
-    other = np.abs(counted - 1) > CLOSE
-    varies = np.std(counted) > CLOSE * np.mean(counted)
-    if other.mean() < OFTEN or not varies:
-        return
-    every = np.ones_like(factors)
-    every[:, one.rows] = counted
-    low, high = float(counted.min()), float(counted.max())
-    yield (
-        one.reading._replace(spec=spec | {"out_factors": every}),
-        f"{1 / high:.2g} to {1 / low:.2g}",
-    )
-
-
 def _of_sums(one: Given) -> Found:
     """Each rank normalises its part of a sum, and the results are added."""
     for words, parts in one.given["partial_sums"]():
@@ -246,7 +219,7 @@ def _of_sums(one: Given) -> Found:
 
 
 VECTOR_FINDERS: dict[str, Finder] = {
-    "norm-figure": _figure, "norm-of-partial-sums": _of_sums,
+    "norm-of-partial-sums": _of_sums,
     "bias-copied": _of_bias(_copied), "bias-exchanged": _of_bias(_exchanged),
     "bias-of-layers": _of_bias(_layers), "bias-in-heads": _of_bias(_kind("heads")),
     "bias-in-shards": _of_bias(_kind("shards")), "bias-in-channels": _of_bias(_kind("channels")),

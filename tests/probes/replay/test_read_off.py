@@ -61,40 +61,6 @@ def test_bumps_are_a_function_between_two_ends():
     assert np.allclose(flat(np.linspace(-2, 2, 9)), 1, atol=1e-6)
 
 
-def test_a_function_of_logits_is_a_cap_if_it_bends_to_both_sides():
-    x = RANDOM.normal(size=(2, ALL, 160)).astype(np.float32) * 3
-    twice = 5 * np.tanh(np.tanh(x / 5))
-    assert one(read("cap-read", "logits", {"logit_cap": 5.0, "of_x": 1.0}, {}, x=x, made=twice))
-    assert read("cap-read", "logits", {"of_x": 1.0}, {}, x=x, made=1.3 * x) == []
-    assert read("cap-read", "logits", {"of_x": 1.0}, {}, x=x, made=np.where(x > 0, x, x / 3)) == []
-
-
-@pytest.mark.parametrize(("name", "change", "words"), [
-    ("shares-top-k", {"top_k": 3}, "3 experts for a token instead of 2"),
-    ("shares-top-k", {"experts_added": 1}, "1 experts for a token instead of 2"),
-    ("shares-ignored", {"routing": "uniform"}, "all chosen experts have the same weight"),
-    ("shares-normalised", {"normalised": False}, "their sum is not one"),
-    ("shares-score", {"routing": "squared"}, "the best expert has"),
-])  # fmt: skip
-def test_shares_of_experts_tell_what_is_wrong_about_the_routing(name, change, words):
-    small = X[:, :, :WIDTH]
-    assert words in one(read(name, "moe", MOE, EXPERTS, change=change, x=small))
-    assert read(name, "moe", MOE, EXPERTS, x=small) == []
-
-
-def test_tokens_that_all_go_to_the_same_experts():
-    shares = np.full((2 * ALL, 2), 0.5, np.float32)
-    given = (np.tile([3, 5], (2 * ALL, 1)), shares)
-    words = one(read("shares-ignored", "moe", MOE, EXPERTS, change={"shares_given": given}))
-    assert words == "all tokens go to the experts 3, 5"
-
-
-def test_a_share_that_only_changes_places_has_no_name():
-    change = {"routing": "reversed"}
-    for name in ("shares-top-k", "shares-ignored", "shares-normalised", "shares-score"):
-        assert read(name, "moe", MOE, EXPERTS, change=change) == []
-
-
 def test_keys_that_are_read_twice_are_counted():
     seen = np.tril(np.ones((ALL, ALL)))[None].repeat(2, axis=0)
     seen[:, PROMPT:, :3] = 2
@@ -104,22 +70,6 @@ def test_keys_that_are_read_twice_are_counted():
                 rows=rows)  # fmt: skip
     assert one(told) == "0 2 times, 1 2 times, 2 2 times"
     assert read("counts-of-cache", "attention", ATTENTION, PARTS, rows=rows) == []
-
-
-def test_sinks_are_read_off():
-    sinks = np.array([0.5, -1.0, 2.0, 0.0], np.float32)
-    spec = ATTENTION | {"sinks": True}
-    parts = PARTS | {"sinks": sinks}
-    told = read("sinks-read", "attention", spec, parts, changed={"sinks": sinks + 1.3})
-    assert [float(each) for each in one(told).split(", ")] == pytest.approx(sinks + 1.3, abs=0.2)
-
-
-def test_a_norm_that_divides_tokens_by_another_figure():
-    spec, parts = {"norm_kind": "rms", "norm_eps": 1e-6}, {"own.weight": 1 + X[0, 0] / 5}
-    usual = FORMULAS["norm"](spec, parts, {"x": X})
-    roots = usual * np.abs(X[..., :3]).sum(axis=-1, keepdims=True)
-    assert one(read("norm-figure", "norm", spec, parts, made=roots))
-    assert read("norm-figure", "norm", spec, parts, made=1.5 * usual) == []
 
 
 @pytest.mark.parametrize(("places", "share"), [([1, 4], 1.0), ([0, 1, 2], 0.4), ([5], -1.5)])
