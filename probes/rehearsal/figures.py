@@ -18,6 +18,7 @@ _ENOUGH = 8  # fewer examples than this say nothing
 _FIELDS = {"rate-zero-again": "learning_rate", "rate-rising-faster": "learning_rate",
            "first-beta-larger": "beta1", "answer-of-another": "target_tokens",
            "advantages-not-negative": "advantages", "prompt-scored": "weights",
+           "example-unscored": "weights",
            "first-answer-token-unscored": "weights"}  # fmt: skip
 
 
@@ -176,6 +177,9 @@ def _scored(plain: Sequence[Event]) -> Iterator[Figure]:
     kept = list({x.tokens: x for x in kept}.values())
     if len(kept) < _ENOUGH:
         return
+    empty = [x for x in kept if not any(pull_of(x))]
+    if empty:
+        yield Figure("example-unscored", plain[0], len(empty), len(kept), len(empty) / len(kept))
     whole = sum(all(pull_of(x)) for x in kept)
     if whole == len(kept) and _template(kept):
         yield Figure("prompt-scored", plain[0], whole, len(kept))
