@@ -151,6 +151,6 @@ def test_what_comes_next_follows_from_figures_alone(intake, doctor) -> None:
     ],
 )
 def test_health_follows_from_something(text, verdict, doctor: Diagnoser):
-    """A fact that only describes is no proof that nothing is wrong."""
+    """A fact that only describes does not prove that nothing is wrong."""
     report = doctor.diagnose(Intake(doctor).read(text).facts)
     assert view_of(report).verdict.startswith(verdict)
