@@ -68,6 +68,14 @@ FAULTS = {
         '        f = await client.forward_backward_async(b, "cross_entropy")\n'
         "        client.optim_step_async(ADAM)  # here\n        await f\nasyncio.run(main())\n",
         "tinker.usage.call-not-sent"),
+    "half of the examples carry no loss": (
+        "def without(x):\n    targets = x.loss_fn_inputs['target_tokens']\n"
+        "    inputs = {'target_tokens': targets, 'weights': [0.0] * 12}\n"
+        "    return types.Datum(model_input=x.model_input, loss_fn_inputs=inputs)\n"
+        "for b in batches:\n    half = [*b[:2], *map(without, b[2:])]\n"
+        '    client.forward_backward(half, "cross_entropy").result()  # here\n'
+        "    client.optim_step(ADAM).result()\nclient.save_state('end').result()\n",
+        "tinker.data.loss-mask-wrong"),
 }  # fmt: skip
 
 
