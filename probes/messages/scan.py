@@ -42,7 +42,7 @@ __all__ = ["Message", "begins_message", "scan", "scan_first", "scan_until", "tid
 MAX_WHOLE_LINES = 40
 # A text this short was pasted on purpose, even if none of its lines looks like an error.
 MAX_SHORT_LINES = 4
-# People write less than this, and programs more.
+# Notes of people have fewer lines than this.
 MAX_WRITTEN_LINES = 1000
 MAX_WHOLE = 65_536
 MAX_CONTINUATION = 400

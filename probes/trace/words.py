@@ -20,7 +20,7 @@ WORDS = {"mul": "multiplies", "div": "divides", "add": "adds", "sub": "subtracts
          "addmm": "multiplies matrices", "embedding": "looks up rows"}  # fmt: skip
 MAX_NAMED = 4
 MAX_OPS = 6
-THOUSAND = 1000
+LARGE = 1000  # whole numbers below equal a setting by chance
 SIZE = re.compile(r"dim|hidden|scalar|rank|factor|scal|multiplier")
 
 
@@ -108,8 +108,8 @@ def named(value: Any, found: Aligned, one: Quantity, config: Mapping[str, Any]) 
 
 
 def telling(value: float) -> bool:
-    """Whether a number is equal to a setting for a reason: small whole ones are by chance."""
-    return isinstance(value, int) or not value.is_integer() or value >= THOUSAND
+    """Whether a number that equals a setting is likely to come from it."""
+    return isinstance(value, int) or not value.is_integer() or value >= LARGE
 
 
 def equals(value: float, config: Mapping[str, Any]) -> list[str]:
