@@ -200,7 +200,13 @@ def _note(found: dict[str, Call], process: str, line: dict[str, Any]) -> None:
             for name in ("at", "made")
         )
         call = Call(
-            str(line["op"]), at, made, " ".join(line["ignored"]), int(line["builds"]), False
+            str(line["op"]),
+            at,
+            made,
+            " ".join(line["ignored"]),
+            int(line["builds"]),
+            int(line["contents"]),
+            False,
         )
         found[f"{process}-{line['call']}"] = call
     elif "asked" in line:

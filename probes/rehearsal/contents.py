@@ -41,7 +41,7 @@ def add_examples(
             policy=loss in ONE_TOKEN_LOSSES, loss=loss,
             examples=sum(look.examples for look in looks),
             batches=len(looks), batches_unscored=sum(x.unscored == x.examples for x in looks),
-            offset=_offset(looks), **_shares(used),
+            offset=_offset(looks), **_others(looks), **_shares(used),
         )  # fmt: skip
     looks = [look for found in groups.values() for look in found]
     for name, problem in _PROBLEMS.items():
@@ -59,6 +59,11 @@ def _offset(looks: Sequence[Look]) -> int | None:
     return 1 if 1 in fits else next(iter(fits), None)
 
 
+def _others(looks: Sequence[Look]) -> dict[str, int]:
+    used = [look.used for look in looks if look.used]
+    return {name: sum(getattr(each, name) for each in used) for name in ("other_answer", "swapped")}
+
+
 def _shares(used: Sequence[Used]) -> dict[str, Any]:
     """The shares of examples that hold a sample."""
     examples = sum(each.examples for each in used)
@@ -69,8 +74,12 @@ def _shares(used: Sequence[Used]) -> dict[str, Any]:
     same = sum(each.same_logprobs for each in used)
     groups = sum(each.groups for each in used)
     flat = sum(each.flat_groups for each in used)
+    long = sum(each.long for each in used) or 1
     return {
         "flat_groups": round(flat / groups, 3) if groups else None,
+        "flat_gains": len({round(gain, 6) for each in used for gain in each.flat_gains}),
+        "late_answer": round(sum(each.late for each in used) / long, 3),
+        "last_only": round(sum(each.last_only for each in used) / long, 3),
         "sampled": examples,
         "scored_prompt": round(sum(each.scored_prompt for each in used) / trained, 3),
         "unscored_answer": round(sum(each.unscored_answer for each in used) / trained, 3),

@@ -14,11 +14,29 @@ _ENOUGH = 4  # positions that say how targets lie
 _MOST = 2_000  # positions of one example that are compared
 
 
+class Digests(NamedTuple):
+    """Digests of the prompt, the answer, the whole and the input tokens of an example."""
+
+    prompt: int
+    answer: int
+    whole: int
+    tokens: int
+
+
+class Pull(NamedTuple):
+    """Weights of an example of a custom loss: the largest size, their number, and their sign (0 if
+    both signs occur)."""
+
+    size: float
+    places: int
+    sign: int
+
+
 class Look(NamedTuple):
     """Counts of examples in a batch, unless said otherwise. ``offsets`` are positions that carry
-    loss whose target is the input token so many places on, of ``compared`` ones. ``digests`` are
-    those of the prompt, the answer and the whole of each example; ``kept`` are the first examples
-    of a run themselves."""
+    loss whose target is the input token so many places on, of ``compared`` ones. ``kept`` are the
+    first examples of a run themselves, ``pulls`` those of a custom loss, ``moved`` whether the
+    model has changed what it says to them since the first batch of such a loss."""
 
     loss: str
     examples: int
@@ -32,8 +50,10 @@ class Look(NamedTuple):
     compared: int = 0
     offsets: tuple[int, ...] = (0, 0, 0)
     used: Any = None
-    digests: Sequence[tuple[int, int, int]] = ()
+    digests: Sequence[Digests] = ()
     kept: tuple[Example, ...] = ()
+    pulls: tuple[Pull, ...] = ()
+    moved: bool = False
 
 
 def look_at(batch: Batch) -> Look:
@@ -58,7 +78,7 @@ def look_at(batch: Batch) -> Look:
             offsets = [a + b for a, b in zip(offsets, found, strict=True)]
     return Look(batch.loss, len(batch.examples), _digest(batch), compared=compared,
                 offsets=tuple(offsets), digests=[_digests(e) for e in batch.examples],
-                kept=(), **counts)  # fmt: skip
+                kept=(), pulls=(), moved=False, **counts)  # fmt: skip
 
 
 _BY_TOKEN = frozenset({"target_tokens", "weights", "logprobs", "advantages"})
@@ -99,10 +119,19 @@ def first_scored(example: Example) -> int:
     return next((n for n, pull in enumerate(pull_of(example)) if pull), len(example.tokens))
 
 
-def _digests(example: Example) -> tuple[int, int, int]:
+def _digests(example: Example) -> Digests:
     first, targets = first_scored(example), example.inputs.get("target_tokens", ())
     whole = (*example.tokens, *targets[-1:])
-    return hash(example.tokens[: first + 1]), hash(tuple(targets[first:])), hash(whole)
+    return Digests(hash(example.tokens[: first + 1]), hash(tuple(targets[first:])), hash(whole),
+                   hash(example.tokens))  # fmt: skip
+
+
+def custom_pull(example: Example) -> Pull:
+    """The weights that a custom loss gives an example."""
+    weights = [w for w in pull_of(example) if w]
+    signs = {w > 0 for w in weights}
+    sign = 0 if len(signs) != 1 else 1 if signs == {True} else -1
+    return Pull(max(map(abs, weights), default=0.0), len(weights), sign)
 
 
 def _digest(batch: Batch) -> int:

@@ -5,53 +5,48 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, pairwise
-from typing import NamedTuple
 
 from ..outcome import Collector
 from .examples import first_scored, pull_of
 from .learner import ONE_TOKEN_LOSSES
-from .recording import Event, Load, Save
+from .pairs import of_pairs
+from .prompts import of_prompts
+from .recording import Event, Figure, Load, Save
 from .wire import Example
 
 WHERE = "rehearsal"
 _ENOUGH = 8  # fewer examples than this say nothing
 _FIELDS = {"rate-zero-again": "learning_rate", "rate-rising-faster": "learning_rate",
+           "rate-zero-first": "learning_rate", "rate-negative": "learning_rate",
            "first-beta-larger": "beta1", "answer-of-another": "target_tokens",
            "advantages-not-negative": "advantages", "prompt-scored": "weights",
            "example-unscored": "weights",
            "first-answer-token-unscored": "weights"}  # fmt: skip
 
 
-class Figure(NamedTuple):
-    """A count ``of`` so many, another figure ``value``, and the request that it is seen at."""
-
-    name: str
-    at: Event
-    many: int
-    of: int
-    value: float = 0.0
-
-
 def add_figures(
     collector: Collector, events: Sequence[Event], op_of: Callable[[Event], str],
-    builds: Callable[[Event], int],
+    builds: Callable[[Event], int], made: int,
     place: Callable[[Event, str], tuple[str, str | None, int | None]],
 ) -> None:  # fmt: skip
     """Add the figures of a run. ``op_of`` is the SDK's method behind a request, ``builds`` how many
-    examples the script had made before it, ``place`` where its data was made and its call."""
+    examples the script had made before it, ``made`` how many different ones in all, ``place`` where
+    its data was made and its call."""
     trained = [e for e in events if e.op == "forward_backward"]
     own = [e for e in trained if not op_of(e).startswith("forward_backward_custom")]
     plain = [e for e in own if e.what.loss not in ONE_TOKEN_LOSSES]
     shown = [e for e in events if e.op == "forward" and op_of(e) == "forward"]
     seen = [
         *_of_models(events), *_scored(plain), *_paired(plain), *_centred(own),
-        *_evaluated(shown, trained),
+        *_evaluated(shown, plain), *_unused(events, plain, made),
         *(figure for _, batches in _by_model(plain) for figure in _repeated(batches, builds)),
+        *(figure for _, batches in _by_model(plain) for figure in _overlapping(batches)),
+        *of_pairs(events, op_of), *of_prompts(events, plain),
     ]  # fmt: skip
     for each in seen:
-        made, file, line = place(each.at, _FIELDS.get(each.name, ""))
+        origin, file, line = place(each.at, _FIELDS.get(each.name, ""))
         collector.add("run_figure", WHERE, figure=each.name, count=each.many, of=each.of,
-                      value=round(each.value, 6), made=made, file=file, line=line)  # fmt: skip
+                      value=round(each.value, 6), made=origin, file=file, line=line)  # fmt: skip
 
 
 def _by_model(events: Sequence[Event]) -> list[tuple[str, list[Event]]]:
@@ -77,11 +72,17 @@ def _of_models(events: Sequence[Event]) -> Iterator[Figure]:
         ):
             yield Figure("model-abandoned", later, len(steps), len(models))
     yield from _goes_on(events)
+    yield from _others_saved(models)
 
 
 def _rates(steps: Sequence[Event]) -> Iterator[Figure]:
     rates = [e.what.rate for e in steps]
     first = next((n for n, rate in enumerate(rates) if rate > 0), len(rates))
+    if 0 < first < len(rates):
+        yield Figure("rate-zero-first", steps[0], sum(r == 0 for r in rates[:first]), len(rates))
+    below = [e for e in steps if e.what.rate < 0]
+    if below:
+        yield Figure("rate-negative", below[0], len(below), len(rates), below[-1].what.rate)
     zero = [e for e in steps[first:] if e.what.rate == 0]
     if zero:
         yield Figure("rate-zero-again", zero[0], len(zero), len(steps))
@@ -108,6 +109,18 @@ def _saves(found: Sequence[Event]) -> Iterator[Figure]:
         after = sum(e.op == "optim_step" for e in found[saves[-1] :])
         if before[-1:] == ["forward_backward"] and "optim_step" in before and after:
             yield Figure("saved-before-step", found[saves[-1]], after, len(saves))
+
+
+def _others_saved(models: Sequence[tuple[str, list[Event]]]) -> Iterator[Figure]:
+    """Saves of models that were never trained, where those that were are never saved or sampled."""
+    ops = [({e.op for e in found}, found) for _, found in models]
+    lost = [found for seen, found in ops if "optim_step" in seen
+            and not seen & {"save", "sample", "forward"}]  # fmt: skip
+    other = [e for seen, found in ops if not seen & {"optim_step", "load"}
+             for e in found if e.op == "save"]  # fmt: skip
+    if lost and other and not any(seen > {"optim_step", "save"} for seen, _ in ops):
+        steps = sum(e.op == "optim_step" for found in lost for e in found)
+        yield Figure("untrained-saved", other[-1], steps, len(models))
 
 
 def _goes_on(events: Sequence[Event]) -> Iterator[Figure]:
@@ -139,11 +152,46 @@ def _repeated(batches: Sequence[Event], builds: Callable[[Event], int]) -> Itera
         yield Figure("batch-sent-again", again[0], many, len(batches), len(again) / len(batches))
 
 
-def _evaluated(forward: Sequence[Event], trained: Sequence[Event]) -> Iterator[Figure]:
-    learned = {digests[2] for e in trained for digests in e.what.digests}
-    shown = {digests[2] for e in forward for digests in e.what.digests}
+def _overlapping(batches: Sequence[Event]) -> Iterator[Figure]:
+    """Batches that begin with the examples that the one before ends with."""
+    pairs = [(a, b) for a, b in pairwise(batches)
+             if len(a.what.digests) > 1 and a.what.content != b.what.content]  # fmt: skip
+    both = [(b, _common([x.whole for x in a.what.digests], [x.whole for x in b.what.digests]))
+            for a, b in pairs]  # fmt: skip
+    found = [(b, share) for b, share in both if share]
+    if found:
+        yield Figure("batches-overlap", found[0][0], len(found), len(pairs),
+                     len(found) / len(pairs))  # fmt: skip
+
+
+def _common(before: Sequence[int], after: Sequence[int]) -> int:
+    """How many values end ``before`` and begin ``after``."""
+    most = min(len(before), len(after))
+    return next((n for n in range(most, 0, -1) if before[-n:] == after[:n]
+                 and len(set(after)) == len(after)), 0)  # fmt: skip
+
+
+def _unused(events: Sequence[Event], plain: Sequence[Event], made: int) -> Iterator[Figure]:
+    """Examples that are made and never sent, where others are trained on again."""
+    sent = {x.tokens for e in events if e.op in ("forward", "forward_backward")
+            for x in e.what.digests}  # fmt: skip
+    drawn = sum(e.what.examples for e in plain)
+    if plain and made > len(sent) and drawn >= made:
+        unused = made - len(sent)
+        yield Figure("examples-unused", plain[0], unused, made, unused / made)
+
+
+def _evaluated(forward: Sequence[Event], plain: Sequence[Event]) -> Iterator[Figure]:
+    """Examples of forward that are trained on; not those of requests that are a batch of the
+    training, nor where each request holds either such examples or none."""
+    batches = {e.what.content for e in plain}
+    learned = {digests.whole for e in plain for digests in e.what.digests}
+    forward = [e for e in forward if e.what.content not in batches]
+    each = [{digests.whole for digests in e.what.digests} for e in forward]
+    shown = {digest for found in each for digest in found}
     common = len(shown & learned)
-    if common:
+    apart = all(found <= learned or not found & learned for found in each)
+    if common and (common == len(shown) or not apart or max(map(len, each)) == 1):
         yield Figure("evaluation-trained", forward[0], common, len(shown), common / len(shown))
 
 
@@ -153,11 +201,11 @@ def _paired(plain: Sequence[Event]) -> Iterator[Figure]:
     answers: set[int] = set()
     again = other = 0
     for event in plain:
-        for prompt, answer, _ in event.what.digests:
+        for prompt, answer, *_ in event.what.digests:
             if prompt in of:
                 again += 1
                 other += answer not in of[prompt] and answer in answers
-        for prompt, answer, _ in event.what.digests:
+        for prompt, answer, *_ in event.what.digests:
             of.setdefault(prompt, set()).add(answer)
             answers.add(answer)
     if other:
@@ -166,7 +214,10 @@ def _paired(plain: Sequence[Event]) -> Iterator[Figure]:
 
 def _centred(own: Sequence[Event]) -> Iterator[Figure]:
     policy = [e for e in own if e.what.loss in ONE_TOKEN_LOSSES]
-    gains = [max(pull_of(x), key=abs) for e in policy for x in e.what.kept if pull_of(x)]
+    pulls = [{pull for pull in pull_of(x) if pull} or {0.0} for e in policy for x in e.what.kept]
+    if any(len(each) > 1 for each in pulls):
+        return  # each token has its own, as where a teacher scores them
+    gains = [gain for each in pulls for gain in each]
     if gains and min(gains) >= 0 and max(gains) > 0:
         count = sum(gain > 0 for gain in gains)
         yield Figure("advantages-not-negative", policy[0], count, len(gains), len(set(gains)))

@@ -60,6 +60,7 @@ class Notes:
         }
         self._made: dict[int, tuple[list[Any], list[str]]] = {}
         self._builds = 0
+        self._contents: set[int] = set()
 
     def install(self) -> None:
         """Change the modules of the SDK as soon as they are imported."""
@@ -102,6 +103,9 @@ class Notes:
                 self._made[id(value)] = _places(sys._getframe(1))[:1], ignored
                 self._builds += 1
             make(value, *args, **kwargs)
+            with suppress(Exception):
+                if len(self._contents) < MAX_CALLS:
+                    self._contents.add(_content(value))
 
         return made
 
@@ -165,7 +169,8 @@ class Notes:
         with suppress(Exception):
             made, ignored = self._made_of(args)
             self._write({"call": number, "op": name, "at": _places(sys._getframe(2)), "made": made,
-                         "ignored": ignored, "builds": self._builds})  # fmt: skip
+                         "ignored": ignored, "builds": self._builds,
+                         "contents": len(self._contents)})  # fmt: skip
         return number
 
     def _tie(self, made: Any, number: int) -> Any:
@@ -205,6 +210,12 @@ class Notes:
         with suppress(OSError, ValueError):
             if self._number <= MAX_CALLS:
                 os.write(self._file, (json.dumps(line) + "\n").encode())
+
+
+def _content(example: Any) -> int:
+    """A digest of the tokens of an example; an AttributeError for anything else."""
+    chunks = example.model_input.chunks
+    return hash(tuple(token for chunk in chunks for token in getattr(chunk, "tokens", ())))
 
 
 def _places(frame: Any) -> list[list[Any]]:

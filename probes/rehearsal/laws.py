@@ -17,14 +17,15 @@ WHERE = "rehearsal"
 
 class Call(NamedTuple):
     """A call of the SDK as its process noted it: method, places of the job's own from the innermost
-    on, the place that made its data or parameters, names that these ignored, values made before it,
-    and whether its result was asked for."""
+    on, the place that made its data or parameters, names that these ignored, values made before it
+    and different examples among them, and whether its result was asked for."""
 
     op: str
     at: tuple[tuple[str, int], ...]
     made: tuple[tuple[str, int], ...]
     ignored: str
     builds: int
+    contents: int
     asked: bool
 
 
@@ -60,6 +61,15 @@ def made_at(event: Event, calls: Calls, field: str = "", client: bool = True) ->
     return f"{file}:{line}" + (f" ({field} from {lines})" if lines else "")
 
 
+def _made(calls: Calls) -> int:
+    """How many different examples the processes of a run made."""
+    most: dict[str, int] = {}
+    for key, call in calls.items():
+        process = key.partition("-")[0]
+        most[process] = max(most.get(process, 0), call.contents)
+    return sum(most.values())
+
+
 def _method(calls: Calls, key: str) -> str:
     return calls[key].op.rpartition(".")[2].removesuffix("_async") if key in calls else ""
 
@@ -88,7 +98,7 @@ def add_facts(
         _add_checkpoints(collector, events, calls)
         add_figures(
             collector, events, lambda event: _method(calls, event.call),
-            lambda event: calls[event.call].builds if event.call in calls else 0,
+            lambda event: calls[event.call].builds if event.call in calls else 0, _made(calls),
             lambda event, field: (made_at(event, calls, field), *source_of(event, calls)[1:]),
         )  # fmt: skip
     _add_uses(collector, calls, {event.call for event in events}, ended)
@@ -153,6 +163,8 @@ def _add_ages(collector: Collector, events: Sequence[Event], calls: Calls) -> No
               for n in e.what.used.events}  # fmt: skip
     trained = {n for look in policy if look.used
                for n in look.used.events}  # fmt: skip
+    learned = {digests.prompt for e in events if e.op == "forward_backward" and
+               e.what.loss not in _POLICY for digests in e.what.digests}  # fmt: skip
     done: Counter[str] = Counter()
     ages: dict[Source, list[tuple[Event, int | None]]] = {}
     for event in events:
@@ -169,6 +181,10 @@ def _add_ages(collector: Collector, events: Sequence[Event], calls: Calls) -> No
     for source, found in ages.items():
         known = [(e, age) for e, age in found if age is not None and not loaded]
         sampled: list[Sample] = [e.what for e, _ in found]
+        prompts = {what.prompt for what in sampled if not what.follows}
+        on_policy = sum(e.number in trained for e, _ in found)
+        draws = Counter(what.draw for what in sampled
+                        if what.draw and (on_policy or what.temperature > 0))  # fmt: skip
         collector.add(
             "sampler_age", WHERE, made=made_at(found[-1][0], calls),
             settings=made_at(found[0][0], calls, "temperature", False),
@@ -176,10 +192,12 @@ def _add_ages(collector: Collector, events: Sequence[Event], calls: Calls) -> No
             requests=len(found), first=known[0][1] if known else None,
             last=known[-1][1] if known else None,
             weights=len({(what.of, what.steps) for what in sampled}),
-            trained=sum(e.number in trained for e, _ in found),
+            trained=on_policy,
             reused=sum(e.number in reused for e, _ in found), only=len(ages) == 1,
             behind_end=bool(known and known[-1][0].number > last and (known[-1][1] or 0) > 0),
             greedy_groups=sum(what.wanted > 1 and what.temperature == 0 for what in sampled),
+            prompts=len(prompts), prompts_trained=len(prompts & learned),
+            same_draws=sum(many - 1 for many in draws.values()),
             foreign=sum(age is None and e.number in trained for e, age in found),
         )  # fmt: skip
 
@@ -190,14 +208,21 @@ _POLICY = frozenset({"importance_sampling", "ppo", "cispo", "dro", "gspo", "stab
 def _add_checkpoints(collector: Collector, events: Sequence[Event], calls: Calls) -> None:
     found: dict[tuple[str, str, Source], int] = {}
     last = max((e.number for e in events if e.op == "optim_step"), default=-1)
+    saved: set[tuple[str, str, Source]] = set()  # since the last step
     for event in events:
         what, use = event.what, ""
+        if event.op in ("optim_step", "load"):
+            saved = {each for each in saved if each[0] != event.model}
         if event.op == "wrong-type":
             use = "wrong-type"
         elif isinstance(what, Save) and what.again:
             use = "name-again"
         elif isinstance(what, Load) and what.own and not what.optimizer and event.number < last:
             use = "without-optimizer"
+        elif isinstance(what, Save) and what.name:
+            mine = event.model, what.kind, source_of(event, calls)
+            use = "unchanged" if mine in saved and mine[2].file else ""
+            saved.add(mine)
         if use:
             key = use, made_at(event, calls), source_of(event, calls)
             found[key] = found.get(key, 0) + 1

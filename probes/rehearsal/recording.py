@@ -11,12 +11,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .examples import Look, look_at, problem_of
+from .examples import Look, custom_pull, look_at, problem_of
 from .rollouts import Rollouts
 from .wire import Answer, Batch
 
 MOST = 100_000  # events that are kept
-MOST_KEPT = 400  # examples
+MOST_KEPT = 400  # examples, and prompts
 
 
 class Event:
@@ -27,6 +27,16 @@ class Event:
     def __init__(self, op: str, call: str, model: str, number: int, what: Any) -> None:
         self.op, self.call, self.model, self.number, self.what = op, call, model, number, what
         self.origin = ""  # the call that made what this request uses
+
+
+class Figure(NamedTuple):
+    """A count ``of`` so many, another figure ``value``, and the request that it is seen at."""
+
+    name: str
+    at: Event
+    many: int
+    of: int
+    value: float = 0.0
 
 
 class Step(NamedTuple):
@@ -55,7 +65,8 @@ class Load(NamedTuple):
 class Sample(NamedTuple):
     """A request for samples: how many (``wanted``), their temperature, how many steps their weights
     have seen (None: not of a model in training), the model, whether it only scores its prompt,
-    a digest of the prompt, and whether the prompt goes on from an earlier answer."""
+    digests of the prompt and of all that makes a draw the same again (0: nothing does), whether the
+    prompt goes on from an earlier answer, and the prompt itself if it is one of the first."""
 
     wanted: int
     temperature: float
@@ -63,7 +74,9 @@ class Sample(NamedTuple):
     of: str
     scores: bool
     prompt: int
+    draw: int
     follows: bool
+    kept: tuple[int, ...]
 
 
 class Recording:
@@ -74,7 +87,8 @@ class Recording:
         self.rollouts = Rollouts()
         self.events: list[Event] = []
         self.counts: dict[str, int] = {}
-        self._keep = MOST_KEPT
+        self._keep = self._keep_prompts = MOST_KEPT
+        self._forward = ""  # the call behind the last forward pass
 
     def _note(self, op: str, call: str, model: str = "", what: Any = None) -> Event:
         with self._lock:
@@ -84,10 +98,20 @@ class Recording:
                 self.events.append(event)
             return event
 
-    def batch(self, batch: Batch, call: str) -> str:
+    def is_custom(self, batch: Batch, call: str) -> bool:
+        """Whether a batch carries the gradient of a custom loss, whose call has asked for a forward
+        pass before."""
+        return bool(call) and not batch.forward_only and call == self._forward
+
+    def batch(self, batch: Batch, call: str, moved: bool = False) -> str:
         """Note a batch. Returns why the service would refuse it, or an empty text."""
         look: Look = look_at(batch)
-        if not batch.forward_only:
+        if self.is_custom(batch, call):
+            pulls = tuple(map(custom_pull, batch.examples))
+            look = look._replace(pulls=pulls, moved=moved)
+        if batch.forward_only:
+            self._forward = call
+        else:
             look = look._replace(used=self.rollouts.used_by(batch))
             look = look._replace(kept=batch.examples[: self._keep])
             self._keep -= len(look.kept)
@@ -120,7 +144,15 @@ class Recording:
         scores = scores and params.get("max_tokens") == 1
         follows = not scores and self.rollouts.follows(prompt)
         heat, age = float(params.get("temperature", 1.0)), steps if of else None
-        what = Sample(len(answers), heat, age, of, scores, hash(tuple(prompt)), follows)
+        greedy = heat == 0 or params.get("top_k") == 1
+        fixed = "greedy" if greedy else params.get("seed")
+        whole = tuple(prompt)
+        draw = (
+            0 if fixed is None or scores else hash((whole, of, age, made if not of else "", fixed))
+        )
+        keep = whole if self._keep_prompts > 0 and not scores else ()
+        self._keep_prompts -= bool(keep)
+        what = Sample(len(answers), heat, age, of, scores, hash(whole), draw, follows, keep)
         event = self._note("sample", call, of, what)
         event.origin = made
         if not scores:

@@ -11,6 +11,7 @@ from .wire import Answer, Batch, Example
 
 _MOST_PROMPTS = 20_000
 _MOST_ANSWERS = 256  # of one prompt
+_LONG = 3  # tokens that make a sample one of its own
 _CLOSE = 1e-3  # of two log-probabilities that are the same
 _Answers = dict[tuple[int, ...], tuple[tuple[float, ...], int]]
 
@@ -18,7 +19,11 @@ _Answers = dict[tuple[int, ...], tuple[tuple[float, ...], int]]
 class Used(NamedTuple):
     """Examples of a batch that hold a sample, and of those: ``trained`` ones have some advantage or
     weight; the names of the others say which they are. ``groups`` are prompts with several
-    examples, ``flat_groups`` those with equal advantages. ``events`` drew the samples."""
+    examples, ``flat_groups`` those with equal advantages, ``flat_gains`` these if not 0. ``long``
+    are trained samples of three tokens or more: ``late`` ones lack the first token only, of
+    ``last_only`` ones the last alone is trained. ``events`` drew the samples. Of examples that
+    begin with a prompt, ``other_answer`` go on with none of its answers, and ``swapped`` with one
+    of another prompt."""
 
     examples: int = 0
     trained: int = 0
@@ -27,9 +32,15 @@ class Used(NamedTuple):
     with_logprobs: int = 0
     same_logprobs: int = 0
     moved_logprobs: int = 0
+    long: int = 0
+    late: int = 0
+    last_only: int = 0
     flat_groups: int = 0
     groups: int = 0
     events: tuple[int, ...] = ()
+    other_answer: int = 0
+    swapped: int = 0
+    flat_gains: tuple[float, ...] = ()
 
 
 class Rollouts:
@@ -38,6 +49,7 @@ class Rollouts:
     def __init__(self) -> None:
         self._prompts: OrderedDict[tuple[int, ...], _Answers] = OrderedDict()
         self._lengths: dict[int, int] = {}
+        self._said: set[tuple[int, ...]] = set()  # answers that are long enough to be known
 
     def add(self, event: int, prompt: Sequence[int], answers: Sequence[Answer]) -> None:
         """Keep the answers to a prompt."""
@@ -48,6 +60,8 @@ class Rollouts:
         for each in answers:
             if len(kept) < _MOST_ANSWERS:
                 kept[each.tokens] = (each.logprobs, event)
+            if len(each.tokens) >= _LONG and len(self._said) < _MOST_PROMPTS:
+                self._said.add(each.tokens)
         while len(self._prompts) > _MOST_PROMPTS:
             self._prompts.popitem(last=False)
 
@@ -57,8 +71,8 @@ class Rollouts:
 
     def used_by(self, batch: Batch) -> Used:
         """Count the examples of a batch that hold a sample."""
-        found, events = [0] * 7, set()
-        groups: dict[tuple[int, ...], list[float]] = {}
+        found, events, others = [0] * 10, set(), [0, 0]
+        groups: dict[tuple[int, ...], list[tuple[float, float]]] = {}
         for example in batch.examples:
             targets = example.inputs.get("target_tokens", ())
             if not targets or len(targets) != len(example.tokens):
@@ -66,17 +80,33 @@ class Rollouts:
             whole = (*example.tokens, int(targets[-1]))
             known = self._find(whole)
             if known is None:
+                others = [a + b for a, b in zip(others, self._other(whole), strict=True)]
                 continue
             prompt, answer, (logprobs, event) = known
             events.add(event)
             seen = _figures(example, len(prompt), answer, logprobs)
             found = [a + b for a, b in zip(found, seen, strict=True)]
-            pulls = pull_of(example)
-            groups.setdefault(prompt, []).append(pulls[min(len(prompt) - 1, len(pulls) - 1)])
-        several = [gains for gains in groups.values() if len(gains) > 1]
-        flat = sum(max(gains) - min(gains) < 1e-9 for gains in several)
-        figures = dict(zip(Used._fields, [*found, flat, len(several)], strict=False))
-        return Used(**figures, events=tuple(sorted(events)))
+            own = pull_of(example)[len(prompt) - 1 : len(prompt) - 1 + len(answer)] or (0.0,)
+            groups.setdefault(prompt, []).append((min(own), max(own)))
+        several = [each for each in groups.values() if len(each) > 1]
+        flat = [each[0] for each in several if len(set(each)) == 1]
+        figures = dict(zip(Used._fields, [*found, len(flat), len(several)], strict=False))
+        gains = tuple(low for low, high in flat if low == high != 0)
+        return Used(**figures, events=tuple(sorted(events)), other_answer=others[0],
+                    swapped=others[1], flat_gains=gains)  # fmt: skip
+
+    def _other(self, whole: tuple[int, ...]) -> tuple[int, int]:
+        """Whether tokens begin with a prompt and go on with no answer of it, nor a part of one; and
+        whether they go on with an answer of another prompt."""
+        lengths = [
+            n for n in sorted(self._lengths) if n < len(whole) and whole[:n] in self._prompts
+        ]
+        for length in lengths:
+            rest, answers = whole[length:], self._prompts[whole[:length]]
+            if len(answers) >= _MOST_ANSWERS or any(a[: len(rest)] == rest for a in answers):
+                return 0, 0
+        rest = whole[lengths[-1] :] if lengths else ()
+        return int(bool(lengths)), int(bool(lengths) and rest in self._said)
 
     def _find(
         self, whole: tuple[int, ...]
@@ -102,13 +132,17 @@ def _figures(
     scored = trained and any(pulls[:first])
     unscored = trained and not all(pulls[first:last])
     given = example.inputs.get("logprobs")
+    long = trained and last - first >= _LONG
+    late = long and not pulls[first] and all(pulls[first + 1 : last])
+    only = long and not any(pulls[first : last - 1])
+    placed = int(long), int(late), int(only)
     if given is None:
-        return 1, int(trained), int(scored), int(unscored), 0, 0, 0
+        return 1, int(trained), int(scored), int(unscored), 0, 0, 0, *placed
     same = _close(given[first:last], logprobs)
     moved = not same and any(
         _close(given[max(first + by, 0) : max(last + by, 0)], logprobs) for by in (-1, 1)
     )
-    return 1, int(trained), int(scored), int(unscored), 1, int(same), int(moved)
+    return 1, int(trained), int(scored), int(unscored), 1, int(same), int(moved), *placed
 
 
 def _close(given: Sequence[float], logprobs: Sequence[float]) -> bool:

@@ -20,6 +20,7 @@ MODELS = ("Qwen/Qwen3-8B", "Qwen/Qwen3-32B", "Qwen/Qwen3-30B-A3B", "Qwen/Qwen3-4
           "meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.2-1B",
           "openai/gpt-oss-20b")  # fmt: skip
 _WIDE = 1_000_000_000
+_MOVED = 0.001  # of a log-probability
 CONFIG = {"fwdbwd_max_chunk_len": _WIDE, "fwdbwd_max_chunk_bytes_count": _WIDE,
           "fwdbwd_dispatch_bytes_semaphore_size": _WIDE,
           "parallel_fwdbwd_chunks": False}  # fmt: skip
@@ -33,6 +34,18 @@ class Model:
         self.name, self.base, self.rank = name, base, rank
         self.learner = Learner()
         self.steps = 0
+        self._before: Learner | None = None  # the first batch of a custom loss
+
+    def has_moved(self, examples: Sequence[wire.Example]) -> bool:
+        """Whether what the model says to most examples has changed since this was first asked."""
+        if self._before is None:
+            self._before = self.learner.snapshot()
+        before, moved = self._before, 0
+        for each in examples:
+            targets = each.inputs.get("target_tokens", ())
+            now, then = (m.logprobs(each.tokens, targets) for m in (self.learner, before))
+            moved += any(abs(a - b) > _MOVED for a, b in zip(now, then, strict=True))
+        return moved * 2 > len(examples)
 
 
 class Saved(NamedTuple):
@@ -108,7 +121,8 @@ class StandIn:
     def _train(self, batch: wire.Batch, call: str) -> tuple[str, bytes]:
         with self._lock:
             model = self._model(batch.model)
-            wrong = self.recording.batch(batch, call)
+            moved = self.recording.is_custom(batch, call) and model.has_moved(batch.examples)
+            wrong = self.recording.batch(batch, call, moved)
             if wrong:
                 return plain(self._refused(f"Unknown user error: {wrong}"))
             logprobs, metrics = model.learner.run(batch)
