@@ -44,7 +44,7 @@ _DATA = frozenset({".ipynb", ".json", ".yaml", ".yml"})
 MAX_DATA_BYTES = 200_000
 _OF_PROJECTS = frozenset({
     "AUTHORS", "CHANGELOG", "CITATION", "CODE_OF_CONDUCT", "CODEOWNERS", "CONTRIBUTING", "COPYING",
-    "HISTORY", "LICENSE", "MAINTAINERS", "NOTICE", "REQUIREMENTS", "SECURITY",
+    "HISTORY", "LICENSE", "MAINTAINERS", "NOTICE", "README", "REQUIREMENTS", "SECURITY",
 })  # fmt: skip
 _MOST_STRANGE = 0.02
 """The share of characters that are not UTF-8 from which a file is not text."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...facts.statements import Statement
@@ -48,7 +47,7 @@ class Said(NamedTuple):
     statement: str
     value: float | str
     subject: str = ""
-    limit: float | str | None = None
+    limit: float | None = None
     line: int = 1
     quote: str = ""
     replaced: bool = False
@@ -69,62 +68,16 @@ def read_statements(
     return list(read(text, statements, weights).said)
 
 
-def read(
-    text: str,
-    statements: tuple[Statement, ...],
-    weights: Weights | None = None,
-    code: Collection[int] = (),
-) -> Reading:
-    """The same, with the lines whose figures may be meant. ``code`` lines are left out of series."""
+def read(text: str, statements: tuple[Statement, ...], weights: Weights | None = None) -> Reading:
+    """The same, with the lines whose figures may be meant."""
     text = text[:MAX_CHARACTERS]
     names = names_of(statements)
     listed = names.listed_subjects(text)
-    if not (names.may_be_in(text) or listed or names.has_sides(text)):
-        return Reading()  # most texts, for which nothing more is imported
-    admitted = names.admitted(text)
-    one = _one_by_one(text, names, admitted, weights, listed)
-    series = _in_series(text, names, admitted, code, one.said)
-    known = {each.statement for each in series}
-    said = (*series, *(each for each in one.said if each.statement not in known))
-    return Reading(said, () if series else one.unsure)
-
-
-def _in_series(
-    text: str, names: Names, admitted: frozenset[str], code: Collection[int], said: Sequence[Said]
-) -> list[Said]:
-    """The figures that are known by those beside them; of what is ``said`` once only those that
-    are known by their behaviour alone."""
-    from . import compared, ratios, shares
-    from .series import Series
-
-    once = Counter(each.statement for each in said)
-    lines = text.split("\n")
-    shown = (
-        "\n".join("" if n in code else line for n, line in enumerate(lines, 1)) if code else text
-    )
-    series = Series(shown, names, admitted)
-    by_name = (*shares.percents(series), *compared.named(series))
-    told = [
-        *ratios.ratios(series), *compared.scores(series), *compared.structure(series),
-        *(each for each in by_name if once[each.statement.name] != 1),
-        *(each for each in shares.shares(series) if once[each.statement.name] != 1),
-    ]  # fmt: skip
-    return [
-        Said(t.statement.name, t.value, t.subject, t.limit, t.line, lines[t.line - 1].strip()[:200])
-        for t in told
-    ]
-
-
-def _one_by_one(
-    text: str,
-    names: Names,
-    admitted: frozenset[str],
-    weights: Weights | None,
-    listed: Sequence[int],
-) -> Reading:
-    """The figures that the words around them tell."""
+    if not names.may_be_in(text):
+        return Reading((), listed)  # most texts, for which nothing more is imported
     from .rows import named_rows, rows_of
 
+    admitted = names.admitted(text)
     known: Weights = json_table(__file__, "weights.json") if weights is None else weights
     lines = text.split("\n")
     rows = named_rows(rows_of(text), names, admitted)

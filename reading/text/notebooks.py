@@ -12,12 +12,10 @@ _MOST = 5_000
 
 
 class Cell(NamedTuple):
-    """The number of a cell, counted from 1, the lines of its source and outputs, and how many of
-    the first are code."""
+    """The number of a cell, counted from 1, and the lines of its source and outputs."""
 
     number: int
     lines: tuple[str, ...]
-    code: int = 0
 
 
 def cells_of(text: str) -> list[Cell]:
@@ -29,16 +27,10 @@ def cells_of(text: str) -> list[Cell]:
     if not isinstance(cells, list):
         return []
     return [
-        _cell(number, cell)
+        Cell(number, (*joined(cell.get("source")).splitlines(), *_printed_lines(cell)))
         for number, cell in enumerate(cells[:_MOST], 1)
         if isinstance(cell, dict)
     ]
-
-
-def _cell(number: int, cell: dict[str, Any]) -> Cell:
-    source = joined(cell.get("source")).splitlines()
-    code = len(source) if cell.get("cell_type") == "code" else 0
-    return Cell(number, (*source, *_printed_lines(cell)), code)
 
 
 def _printed_lines(cell: dict[str, Any]) -> list[str]:
