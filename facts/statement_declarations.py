@@ -19,8 +19,8 @@ _WORDS = re.compile(r"[^\W_](?:[\w .,+/|()-]*[\w)])?\Z")
 class StatementDeclaration(Strict):
     """An observable as people write about it; its figure becomes an attribute of a fact."""
 
-    kind: str = Field(description="Kind of the fact.")
-    attribute: str = Field(description="Attribute that the figure goes to.")
+    kind: str = Field("", description="Kind of the fact.")
+    attribute: str = Field("", description="Attribute that the figure goes to.")
     title: str = Field("", description="What it is called where the reading is shown.")
     names: list[str] = Field(
         [], description="Its names; words may be joined by a space, hyphen, underscore or nothing."
@@ -49,8 +49,13 @@ class StatementDeclaration(Strict):
     )
     about: list[str] = Field([], description="Words one of which the text must have.")
     unless: list[str] = Field([], description="Words that the text must not have.")
-    form: Literal["number", "version", "word"] = Field("number", description="What it is.")
+    form: Literal["number", "version", "word", "words"] = Field(
+        "number", description="Its form; words tell observables apart."
+    )
     pattern: str = Field("", description="Regular expression of a word that needs no name.")
+    behaves: Literal["", "ratio", "largest", "share", "score", "missing", "differs"] = Field(
+        "", description="How its figures behave, by which they are known without a name."
+    )
 
     @model_validator(mode="after")
     def _sound(self) -> StatementDeclaration:
@@ -58,8 +63,10 @@ class StatementDeclaration(Strict):
         for word in words:
             if not _WORDS.match(word):
                 raise ValueError(f"{word!r} is not a name of words, such as 'R-ratio'")
-        if not (words or self.subjects_of or self.telling or self.pattern):
+        if not (words or self.subjects_of or self.telling or self.pattern or self.behaves):
             raise ValueError("it has no names")
+        if (self.form == "words") == bool(self.kind and self.attribute):
+            raise ValueError("an observable has a kind and an attribute, and words have none")
         if bool(self.pattern) != (self.form == "word"):
             raise ValueError("a word has a pattern, and nothing else has")
         if (self.subjects or self.subjects_of) and not self.subject:
@@ -101,6 +108,8 @@ def check_statements(
                 continue
             shared = plain["statements"][other].get("subjects", {})
             plain["statements"][name]["subjects"] = shared
+        if entry.form == "words":
+            continue
         kind = plain["kinds"].get(entry.kind)
         if kind is None:
             yield _unknown("kind", entry.kind, plain["kinds"], where)

@@ -26,13 +26,14 @@ class Statement(NamedTuple):
     ``limit`` is the attribute of a limit or of what the figure is compared with, ``difference``
     that of the limit less the figure; figures beyond ``percent_above`` are percentages. It is read
     only where the text has one of the words ``about``, and none of ``unless``. ``form`` is number,
-    version or word, which matches ``pattern`` (and needs no name then). Everything is
-    immutable and can be hashed.
+    version or word, which matches ``pattern`` (and needs no name then); the names of ``words``
+    tell observables apart, such as a side or a limit. Figures that ``behave`` so are
+    read without a name. Everything is immutable and can be hashed.
     """
 
     name: str
-    kind: str
-    attribute: str
+    kind: str = ""
+    attribute: str = ""
     title: str = ""
     names: tuple[str, ...] = ()
     units: Pairs = ()
@@ -52,6 +53,7 @@ class Statement(NamedTuple):
     unless: tuple[str, ...] = ()
     form: str = "number"
     pattern: str = ""
+    behaves: str = ""
 
     @staticmethod
     def from_plain(name: str, plain: Mapping[str, Any]) -> Statement:

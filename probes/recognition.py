@@ -38,13 +38,13 @@ _RUNS = frozenset({"metrics", "trackers"})
 # Suffixes of code, settings and markup; a text has none of them, or says who wrote it.
 _NO_TEXT = frozenset({
     ".c", ".cc", ".cfg", ".conf", ".cpp", ".css", ".cu", ".h", ".hpp", ".html", ".ini", ".js",
-    ".jsonl", ".lock", ".ps1", ".py", ".pyi", ".rs", ".sh", ".svg", ".toml", ".ts", ".xml",
+    ".lock", ".ps1", ".py", ".pyi", ".rs", ".sh", ".svg", ".toml", ".ts", ".xml",
 })  # fmt: skip
-_DATA = frozenset({".ipynb", ".json", ".yaml", ".yml"})
+_DATA = frozenset({".ipynb", ".json", ".jsonl", ".yaml", ".yml"})
 MAX_DATA_BYTES = 200_000
 _OF_PROJECTS = frozenset({
     "AUTHORS", "CHANGELOG", "CITATION", "CODE_OF_CONDUCT", "CODEOWNERS", "CONTRIBUTING", "COPYING",
-    "HISTORY", "LICENSE", "MAINTAINERS", "NOTICE", "README", "REQUIREMENTS", "SECURITY",
+    "HISTORY", "LICENSE", "MAINTAINERS", "NOTICE", "REQUIREMENTS", "SECURITY",
 })  # fmt: skip
 _MOST_STRANGE = 0.02
 """The share of characters that are not UTF-8 from which a file is not text."""

@@ -127,9 +127,12 @@ class Explanations:
         strength = next((s for s in _STRENGTHS if s in found), "")
         return step if strength == step.strength else step._replace(strength=strength)
 
-    def _rank(self, step: Step) -> tuple[int, int, int]:
+    def _rank(self, step: Step) -> tuple[int, int, int, float]:
+        """Firings of one rule go by the place of their facts in the model, if that is known."""
         strength = _STRENGTHS.index(step.strength) if step.strength in _STRENGTHS else 0
-        return strength, self._depth(step.firing), step.firing.rule
+        facts = (fact for premise in step.firing.premises for fact in premise)
+        places = [at for fact in facts if isinstance(at := fact.get("index"), int)]
+        return strength, self._depth(step.firing), step.firing.rule, min(places, default=0)
 
     def step(self, firing: Firing) -> Step:
         """The firing with its evidence."""

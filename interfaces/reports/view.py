@@ -33,6 +33,7 @@ _ENVIRONMENT = ("python", "platform", "package", "env_var", "environment", "mach
 
 _ABOUT = ("text_subject", "unread_figures")
 """Kinds that say what a text is about."""
+_NOT_MEASURED = (*_ABOUT, *_ENVIRONMENT)
 
 
 class MessageGroup(NamedTuple):
@@ -194,14 +195,22 @@ def _verdict(
 
 
 def _is_undecided(report: Report) -> bool:
-    """Whether all that is known are statements in a text, and nothing follows from them: neither a
-    finding nor that one is ruled out. That something is sound has to follow from something."""
-    given = [fact for _, fact, derived in report.facts if not derived]
-    stated = all(
-        fact.kind in _ABOUT or any(p.source == "probe:statements" for p in fact.provenance)
-        for fact in given
+    """Whether all that is known beside versions and the machine are statements in a text, and
+    nothing follows from them: neither a finding nor that one is ruled out. That something is sound
+    has to follow from something that was measured."""
+    given = {name: fact for name, fact, derived in report.facts if not derived}
+    measured = {name: "" for name, fact in given.items() if fact.kind not in _NOT_MEASURED}
+    stated = [name for name, fact in given.items() if _is_stated(fact)]
+    is_decided = (leaves(step, measured) for out in report.ruled_out for step in out.because)
+    return (
+        bool(stated)
+        and measured.keys() <= set(stated)
+        and not (report.diagnoses or any(is_decided))
     )
-    return stated and not (report.diagnoses or report.ruled_out)
+
+
+def _is_stated(fact: Fact) -> bool:
+    return any(p.source == "probe:statements" for p in fact.provenance)
 
 
 def _orphans(causes: Sequence[Diagnosis], explained: Sequence[Diagnosis]) -> list[Diagnosis]:

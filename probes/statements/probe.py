@@ -21,6 +21,7 @@ from ..outcome import Collector, Outcome
 _OF_ALL = re.compile(r"[\W_]*(?:all|total|overall|average|mean)\b[\W_]", re.IGNORECASE)
 
 _MOST_LINES = 4
+_LIST = 3
 
 Values = dict[str, Value]
 Place = tuple[str, int]
@@ -31,11 +32,13 @@ def read_statements(text: str, vocabulary: Vocabulary, *, name: str = "pasted") 
     meant and are not understood are a note (MM449). Never raises on any text."""
     collector = Collector(vocabulary, "probe:statements", certainty="stated")
     declared = tuple(vocabulary.statements[each] for each in sorted(vocabulary.statements))
-    text, places = _of_cells(text, name) if '"cell_type"' in text else (text, [])
-    said, unsure = reader.read(text, declared)
-    current = _current(said)
+    text, places, code = _of_cells(text, name) if '"cell_type"' in text else (text, [], set())
+    said, unsure = reader.read(text, declared, code=code)
+    current = _current(said, vocabulary)
     for (kind, line), values in _merged(current, vocabulary):
-        collector.add(kind, places[line - 1] if places else f"{name}:{line}", **values)
+        collector.add(
+            kind, places[min(line, len(places)) - 1] if places else f"{name}:{line}", **values
+        )
     meant = {(each.statement, each.subject) for each in (*current, *_replaced(said))}
     differ = {each.line for each in said if (each.statement, each.subject) not in meant}
     if left := sorted({*unsure, *differ}):
@@ -48,14 +51,18 @@ def read_statements(text: str, vocabulary: Vocabulary, *, name: str = "pasted") 
     return collector.outcome()
 
 
-def _of_cells(text: str, name: str) -> tuple[str, list[str]]:
-    """The text of all cells of a notebook, and the place of each of its lines; any other text has
-    none."""
+def _of_cells(text: str, name: str) -> tuple[str, list[str], set[int]]:
+    """The text of all cells of a notebook, the place of each of its lines, and which are code; any
+    other text has none."""
     from ...reading.text.notebooks import cells_of
 
     cells = cells_of(text)
     places = [f"{name}#cell {c.number}:{n}" for c in cells for n in range(1, len(c.lines) + 2)]
-    return "\n\n".join("\n".join(cell.lines) for cell in cells) if cells else text, places
+    code, line = set[int](), 1
+    for cell in cells:
+        code.update(range(line, line + cell.code))
+        line += len(cell.lines) + 1
+    return "\n\n".join("\n".join(c.lines) for c in cells) if cells else text, places, code
 
 
 def _few(lines: Sequence[int]) -> str:
@@ -67,9 +74,9 @@ def _few(lines: Sequence[int]) -> str:
 gather_statements = read_statements  # under the name that all probes have
 
 
-def _current(said: Iterable[Said]) -> list[Said]:
+def _current(said: Iterable[Said], vocabulary: Vocabulary) -> list[Said]:
     """Keep one value for each observable of each subject; of those that differ the one of the row
-    for all, or none."""
+    for all, of a list of end-to-end figures the worst, or none."""
     groups: dict[tuple[str, str], list[Said]] = {}
     for each in said:
         if not each.replaced:
@@ -81,6 +88,14 @@ def _current(said: Iterable[Said]) -> list[Said]:
             if len({each.value for each in said}) == 1:
                 found.append(said[0])
                 break
+        else:
+            statement = vocabulary.statements[group[0].statement]
+            figures = [each for each in group if isinstance(each.value, float)]
+            if statement.kind == "e2e_result" and len(figures) >= _LIST:
+                best = min if statement.maximum == 1 else max
+                worst = best(figures, key=lambda each: float(each.value))
+                limits = {each.limit for each in figures} - {None}
+                found.append(worst._replace(limit=limits.pop()) if len(limits) == 1 else worst)
     return found
 
 
@@ -91,17 +106,26 @@ def _replaced(said: Iterable[Said]) -> Iterator[Said]:
 def _merged(said: Iterable[Said], vocabulary: Vocabulary) -> list[tuple[tuple[str, int], Values]]:
     """The attributes of facts by kind and line; those about the same thing are one fact."""
     found: dict[tuple[Value, ...], tuple[tuple[str, int], Values]] = {}
+    kinds = vocabulary.kinds
     for each in said:
         statement = vocabulary.statements[each.statement]
-        kind = vocabulary.kinds.get(statement.kind)
+        kind = kinds.get(statement.kind)
         values = _values(statement, each, vocabulary)
         if kind is None or not values:
             continue
-        key = (statement.kind, *(values.get(name, "") for name in kind.key))
+        told = kind.key or (tuple(values) if statement.subject else ())
+        key = (statement.kind, *(values.get(name, "") for name in told))
         known = found.setdefault(key, ((statement.kind, each.line), {}))[1]
         for attribute, value in values.items():
             known.setdefault(attribute, value)
+    _number([values for (kind, _), values in found.values() if "index" in kinds[kind].attributes])
     return list(found.values())
+
+
+def _number(rows: Sequence[Values]) -> None:
+    """Give the facts about parts of a model the order in which the text names them."""
+    for place, values in enumerate(rows if len(rows) > 1 else ()):
+        values.setdefault("index", place)
 
 
 def _values(statement: Statement, said: Said, vocabulary: Vocabulary) -> Values:
@@ -114,6 +138,8 @@ def _values(statement: Statement, said: Said, vocabulary: Vocabulary) -> Values:
     if statement.subject:
         values[statement.subject] = subject
     value = _share(said.value, statement)
+    if isinstance(said.limit, str):
+        return {**values, statement.attribute: value, statement.limit: said.limit}
     values[statement.attribute] = int(said.value) if statement.integer else value
     if statement.limit in attributes and said.limit is not None:
         values[statement.limit] = limit = _share(said.limit, statement)

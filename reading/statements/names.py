@@ -22,6 +22,8 @@ _NUMBERED = re.compile(
     r"(?<![\w.])((?:layers?|blocks?|[Lh])[ ._\[]?\d{1,4}\]?[\s:/_-]{1,2})\Z", re.IGNORECASE
 )
 _BROKEN = re.compile(r"(?<![\w./:-])(?:\d{1,6}\.(?!0+(?!\d))\d{1,6}|\d{1,3} ?%)(?![\w./-])")
+_SIDE = re.compile(r"[A-Za-z]+\d*")
+_HEAD = 2_000
 _LISTED = 120
 _MANY, _MANY_VALUES = 2, 3
 _BEFORE = 40
@@ -73,7 +75,11 @@ class Names:
     """The names of ``statements``; which of them count depends on the words of the text."""
 
     def __init__(self, statements: Iterable[Statement]) -> None:
-        self.statements = tuple(statements)
+        every = tuple(statements)
+        self.statements = tuple(each for each in every if each.form != "words")
+        self.lists = {
+            s.name: frozenset(map(str.lower, s.names)) for s in every if s.form == "words"
+        }
         self._entries: dict[str, list[tuple[str, Statement, str]]] = {}
         for statement in self.statements:
             for text, subject in _entries(statement):
@@ -101,6 +107,12 @@ class Names:
         """Whether a text has any name, or a word that needs none."""
         told = next(found_in(text, self._heard), None)
         return told is not None or any(pattern.search(text) for _, pattern in self.words)
+
+    def has_sides(self, text: str) -> bool:
+        """Whether the first lines name both sides, as the head of a comparison does."""
+        heard = {word.lower() for word in _SIDE.findall(text[:_HEAD])}
+        sides = ("port-side", "reference-side")
+        return all(heard & self.lists.get(side, frozenset()) for side in sides)
 
     def listed_subjects(self, text: str) -> tuple[int, ...]:
         """The numbers of the lines that are a subject and a broken number (``mlp 1.31``), if there

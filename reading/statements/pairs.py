@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .figures import Figure, numbers, times, versions
 from .names import Name, Names
-from .rows import OBJECT, TABLE, Row
+from .rows import CELL, Row
 
 FARTHEST, FARTHEST_AHEAD = 90, 30
 """Characters between a name and a figure behind it, or ahead of it."""
@@ -53,7 +53,7 @@ def pairs_of(row: Row, names: Names, admitted: frozenset[str]) -> Iterator[Pair]
     if not any(map(str.isdigit, text)):
         return
     told = names.in_row(text, admitted)
-    own = text.rfind(" | ") if row.form in (OBJECT, TABLE) else -1  # what is before has its row
+    own = text.rfind(" | ") if row.form == CELL else -1  # what is before has its row
     figures = [f for f in numbers(text, names.glued(text)) if f.start > own][:_MOST]
     units = [unit for f in figures if (unit := names.unit_behind(text, f.end, admitted))]
     released = [f for f in versions(text) if f.start > own][:_MOST]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...facts.statements import Statement
@@ -20,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .pairs import Pair
     from .rows import Row
+    from .series import Series
 
 MAX_CHARACTERS = 200_000
 VALUE, LIMIT = 0, 1
@@ -47,7 +49,7 @@ class Said(NamedTuple):
     statement: str
     value: float | str
     subject: str = ""
-    limit: float | None = None
+    limit: float | str | None = None
     line: int = 1
     quote: str = ""
     replaced: bool = False
@@ -68,16 +70,62 @@ def read_statements(
     return list(read(text, statements, weights).said)
 
 
-def read(text: str, statements: tuple[Statement, ...], weights: Weights | None = None) -> Reading:
-    """The same, with the lines whose figures may be meant."""
+def read(
+    text: str,
+    statements: tuple[Statement, ...],
+    weights: Weights | None = None,
+    code: Collection[int] = (),
+) -> Reading:
+    """The same, with the lines whose figures may be meant. Series leave ``code`` lines out."""
     text = text[:MAX_CHARACTERS]
     names = names_of(statements)
     listed = names.listed_subjects(text)
-    if not names.may_be_in(text):
-        return Reading((), listed)  # most texts, for which nothing more is imported
+    if not (names.may_be_in(text) or listed or names.has_sides(text)):
+        return Reading()  # most texts, for which nothing more is imported
+    admitted = names.admitted(text)
+    one = _one_by_one(text, names, admitted, weights, listed)
+    lines = text.split("\n")
+    shown = "\n".join("" if n in code else line for n, line in enumerate(lines, 1))
+    from .series import Series
+
+    series = Series(shown, names, admitted)
+    limits = {(r.line, r.value) for r in series.figures if series.is_limit(r)}
+    once = [each for each in one.said if (each.line, each.value) not in limits]
+    told = [each._replace(quote=_line(lines, each.line)) for each in _told(series, once)]
+    known = {each.statement for each in told}
+    said = (*told, *(each for each in once if each.statement not in known))
+    return Reading(said, () if told else one.unsure)
+
+
+def _line(lines: Sequence[str], number: int) -> str:
+    """A line as it is quoted; the tags of a page can make further ones."""
+    return lines[number - 1].strip()[:200] if number <= len(lines) else ""
+
+
+def _told(series: Series, said: Sequence[Said]) -> list[Said]:
+    """The figures that are known by those beside them; of what is ``said`` once only those that
+    are known by their behaviour alone."""
+    from . import compared, ratios, shares
+
+    once = Counter(each.statement for each in said)
+    by_name = (*shares.percents(series), *compared.named(series), *shares.shares(series))
+    told = [
+        *ratios.ratios(series), *compared.scores(series), *compared.structure(series),
+        *(each for each in by_name if once[each.statement.name] != 1),
+    ]  # fmt: skip
+    return [Said(t.statement.name, t.value, t.subject, t.limit, t.line) for t in told]
+
+
+def _one_by_one(
+    text: str,
+    names: Names,
+    admitted: frozenset[str],
+    weights: Weights | None,
+    listed: Sequence[int],
+) -> Reading:
+    """The figures that the words around them tell."""
     from .rows import named_rows, rows_of
 
-    admitted = names.admitted(text)
     known: Weights = json_table(__file__, "weights.json") if weights is None else weights
     lines = text.split("\n")
     rows = named_rows(rows_of(text), names, admitted)
@@ -86,7 +134,7 @@ def read(text: str, statements: tuple[Statement, ...], weights: Weights | None =
     found: list[Said] = []
     unsure = {*listed}
     for row, pairs in judged:
-        quote = lines[row.line - 1].strip()[:200] if row.line <= len(lines) else ""
+        quote = _line(lines, row.line)
         said = [said._replace(quote=quote) for said in _of_row(row, pairs, names, limits)]
         found += said
         if not said and any(chance >= _MAYBE and pair.is_measured for chance, _, pair in pairs):
@@ -133,6 +181,8 @@ def _of_row(
         name = pair.name
         limit = limits.get((row.record, name.statement.name, name.subject))
         subject = name.subject or names.subject(name.statement, row.text, pair.figure.start)
+        if name.statement.behaves == "ratio" and len(name.text) == 1 and not subject:
+            continue  # one letter stands for much else
         subject = subject or (_label(row, pair) if name.statement.unnamed else "")
         replaced = _is_replaced(row.text, pair, chosen)
         yield Said(name.statement.name, pair.value, subject, limit, row.line, "", replaced)

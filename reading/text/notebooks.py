@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from .markup import without_tags
 from .values import parse_json
 
 _MARK = '"cell_type"'
@@ -12,10 +13,12 @@ _MOST = 5_000
 
 
 class Cell(NamedTuple):
-    """The number of a cell, counted from 1, and the lines of its source and outputs."""
+    """The number of a cell, counted from 1, the lines of its source and outputs, and how many of
+    the first are code."""
 
     number: int
     lines: tuple[str, ...]
+    code: int = 0
 
 
 def cells_of(text: str) -> list[Cell]:
@@ -27,10 +30,16 @@ def cells_of(text: str) -> list[Cell]:
     if not isinstance(cells, list):
         return []
     return [
-        Cell(number, (*joined(cell.get("source")).splitlines(), *_printed_lines(cell)))
+        _cell(number, cell)
         for number, cell in enumerate(cells[:_MOST], 1)
         if isinstance(cell, dict)
     ]
+
+
+def _cell(number: int, cell: dict[str, Any]) -> Cell:
+    source = joined(cell.get("source")).splitlines()
+    code = len(source) if cell.get("cell_type") == "code" else 0
+    return Cell(number, (*source, *_printed_lines(cell)), code)
 
 
 def _printed_lines(cell: dict[str, Any]) -> list[str]:
@@ -64,7 +73,10 @@ def _text_of(output: dict[str, Any]) -> str:
             return "\n".join(each for each in told if isinstance(each, str)) + "\n"
         return f"{joined(output.get('ename'))}: {joined(output.get('evalue'))}\n"
     data = output.get("data")
-    return joined(data.get("text/plain")) if isinstance(data, dict) else ""
+    if not isinstance(data, dict):
+        return ""
+    page = joined(data.get("text/html"))
+    return without_tags(page) if "<table" in page else joined(data.get("text/plain"))
 
 
 def joined(value: Any) -> str:

@@ -129,7 +129,7 @@ def test_figures_that_are_not_understood_are_no_health(intake, doctor, tmp_path)
     report = doctor.diagnose(facts, problems)
     assert (report.errors, report.notes) == ((), tuple(problems))
     assert "Not judged" in "".join(line.text for line in verdict_lines(report))
-    note.write_text("R-ratio of norm: 1.01\nlong rope 131.7\nmlp 1.03\n")
+    note.write_text("R-ratio of norm: 1.01\n\nlong rope 131.7\n")
     facts, problems, _ = gather([tmp_path], doctor.base.vocabulary, intake=intake)
     assert any(fact.kind == "unread_figures" for fact in facts)
     found = doctor.diagnose(facts, problems).diagnoses
@@ -145,6 +145,7 @@ def test_what_comes_next_follows_from_figures_alone(intake, doctor) -> None:
     ("text", "verdict"),
     [
         ("tensor parallel degree 8", "Not judged: "),
+        ("Versions: tinker 0.38.0, transformers 4.57.1", "Not judged: "),
         ('{"run": "abc", "settings": {"tp_degree": 8, "seq_len": 4096}}', "Not judged: "),
         ("token match rate 100 %", "No problem found"),
         ("R-ratio of mlp: 1.01 (limit 1.2)", "No problem found"),
