@@ -60,7 +60,8 @@ def structure(series: Series) -> Iterator[Told]:
 
 
 def _tables(series: Series) -> Iterator[list[Pair]]:
-    """The pairs of columns of two sides that are alike in most rows, those that differ."""
+    """The pairs of columns of two sides that are alike in most rows, those that differ. Where the
+    port has rows of its own, those that it lacks may be fused in them."""
     rows: dict[tuple[str, str, str], dict[str, Record]] = {}
     for record in series.records:
         side = series.side(record.column)
@@ -73,7 +74,12 @@ def _tables(series: Series) -> Iterator[list[Pair]]:
             reference, port = row["reference"], row["port"]
             is_text = isinstance(reference.value, str) and not reference.value.startswith("[")
             tables.setdefault((group, rest, is_text), []).append((reference, port))
-    for (_, _, is_text), pairs in tables.items():
+    moved = {
+        group
+        for (group, _, _), pairs in tables.items()
+        if any(_is_nothing(_plain(a)) > _is_nothing(_plain(b)) for a, b in pairs)
+    }
+    for (group, _, is_text), pairs in tables.items():
         apart = [
             (a, b)
             for a, b in pairs
@@ -81,7 +87,7 @@ def _tables(series: Series) -> Iterator[list[Pair]]:
             and not _is_explained(b)
             and (not is_text or _is_nothing(_plain(b)) > _is_nothing(_plain(a)))
         ]
-        if len(pairs) >= _LEAST and 2 * len(apart) < len(pairs):
+        if len(pairs) >= _LEAST and 2 * len(apart) < len(pairs) and group not in moved:
             yield apart
 
 

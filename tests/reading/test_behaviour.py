@@ -87,6 +87,7 @@ def test_a_module_that_one_side_lacks_or_has_otherwise(row, expected, statements
     said = read_statements(f"{head}{same}{row}  |\n", statements)
     assert [s.statement for s in said] == [expected]
     assert read_statements(f"{head}{same}{row} fused into one |\n", statements) == []
+    assert read_statements(f"{head}{same}{row}  |\n| qkv | - | 24 |  |\n", statements) == []
 
 
 def test_scores_of_two_sides(statements):
