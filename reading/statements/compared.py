@@ -22,10 +22,14 @@ def scores(series: Series) -> Iterator[Told]:
     if statement is None:
         return
     told = set()
+    tasks = {record.group for pair in series.pairs for record in pair if not record.is_line
+             and series.known_subject(statement, record)}  # fmt: skip
     for reference, port in series.pairs:
         if port.is_line and not series.side(port.label):
             continue  # the words around them tell
         task = series.known_subject(statement, port) or series.known_subject(statement, reference)
+        if not task and port.group in tasks and not series.are("total-words", port.label):
+            task = last(port.label)  # of a table of tasks
         before, now = _fraction(reference), _fraction(port)
         if port.unit != "%" and 1 < max(float(reference.value), float(port.value)) <= _TEN:
             continue  # points of a scale of its own

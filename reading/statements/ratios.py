@@ -21,6 +21,8 @@ _SMALL_R = re.compile(r"(?<![A-Za-z])r(?![A-Za-z])")
 _ALIKE = 0.05
 _OTHER_UNITS = frozenset(("%", "ms", "s"))
 _WORDS_OF_A_NAME = 4
+_SMALL = 0.1
+"""Figures of two sides below it are errors where the text has a word for these."""
 
 
 class _Ratio(NamedTuple):
@@ -125,9 +127,13 @@ def _lie_about_one(records: Sequence[Record]) -> bool:
 def _made(series: Series) -> list[tuple[Record, float]]:
     """The ratio of the error of the port to that of the reference."""
     found = []
+    values = [float(r.value) for pair in series.pairs for r in pair if r.broken]
+    small = max(values, default=1.0) < _SMALL
+    spoken = small and series.are("error-words", series.text)
     for reference, port in series.pairs:
         a, b = float(reference.value), float(port.value)
         is_error = series.are("error-words", reference.column, port.column, port.label)
+        is_error = is_error or (spoken and not port.is_line)
         if is_error and port.of is None and port.broken and (a > 0 or b == 0):
             found.append((port, float(f"{b / a:.4g}") if a > 0 else 1.0))
     return found

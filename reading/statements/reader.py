@@ -94,7 +94,20 @@ def read(
     told = [each._replace(quote=_line(lines, each.line)) for each in _told(series, once)]
     known = {each.statement for each in told}
     said = (*told, *(each for each in once if each.statement not in known))
-    return Reading(said, () if told else one.unsure)
+    return Reading(said, tuple(_left(series, told)) if told else one.unsure)
+
+
+def _left(series: Series, told: Sequence[Said]) -> Iterator[int]:
+    """The lines with other figures than those that are read, where these are ratios of a sentence
+    or a list, or are beside lists of values: those that are read may be the sound ones."""
+    read_ = {(each.line, each.value) for each in told}
+    kinds = {each.statement for each in told if each.line in series.lines_of_words}
+    behaving = {name: s.name for name, s in series.behaving.items()}
+    if behaving.get("ratio") in kinds or behaving.get("largest") in kinds:
+        lines = (r.line for r in series.figures if r.is_line and series.is_unread(r, read_))
+    else:
+        lines = (r.line for r in series.records if str(r.value).startswith("[") and "." in r.told)
+    yield from sorted(set(lines))
 
 
 def _line(lines: Sequence[str], number: int) -> str:

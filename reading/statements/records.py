@@ -44,7 +44,8 @@ _START = re.compile(
 )
 _BECOMES = re.compile(r"[\s*(%x]*(?:\w{1,9} ){0,2}(?:->|→|=>|=>|down to|up to|to)[\s*(]*\Z")
 _COMPARED = re.compile(
-    r"(?:(?<![-=])[<>≤≥]=?|\b(?:up to|at (?:most|least)|(?:no|not) (?:more|less) than|go to))\s*\Z"
+    r"(?:(?<![-=])[<>≤≥]=?|\b(?:up to|at (?:most|least)|(?:no|not) (?:more|less) than|go to))"
+    r"[\s*_`]*\Z"
 )
 _LETTER = re.compile(r"[A-Za-z]")
 _NAMED = re.compile(r"[A-Za-z]|#\d")

@@ -8,7 +8,7 @@ or a total are declared in the vocabulary.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
@@ -22,6 +22,9 @@ _LIKE_A_PATH = re.compile(r"[\w.*{}-]+")
 _DECORATION = re.compile(r"\s*\(.*\)?|\s+R\Z")
 _JOINS = frozenset(("vs", "with", "get", "for", "the", "s", "of"))
 _LEAST = 3
+_OTHER_UNITS = frozenset(
+    ("ms", "s", "sec", "min", "h", "hours", "minutes", "GB", "GiB", "k", "tok")
+)
 _LOW_PRECISION = frozenset(("bf16", "fp32"))
 
 
@@ -100,6 +103,17 @@ class Series:
         own = self.named(record.column)
         is_name = own is not None and self.are("limit-words", *own.names)
         return self.are("limit-words", record.column, label) and not is_name
+
+    @cached_property
+    def lines_of_words(self) -> frozenset[int]:
+        """The numbers of the lines outside tables and objects."""
+        return frozenset(r.line for r in self.records if r.is_line)
+
+    def is_unread(self, record: Record, told: Collection[tuple[int, float | str]]) -> bool:
+        """Whether a measured figure is not among those that are given."""
+        known = record.aside or record.replaced or not record.broken or self.is_limit(record)
+        known = known or record.unit in _OTHER_UNITS or self.are("total-words", record.label)
+        return not known and (record.line, record.value) not in told
 
     def limit(self, low: float, high: float, statement: Statement | None = None) -> float | None:
         """The only limit of that size: of a statement, if one has its name, or of all."""

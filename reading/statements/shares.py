@@ -58,7 +58,7 @@ def _counted(series: Series) -> list[_Share]:
         if r.of
         and float(r.value) <= r.of
         and not (score and series.known_subject(score, r))
-        and (counts[r.of] > 1 or series.are("equal-words", series.text))
+        and (counts[r.of] > 1 or series.are("equal-words", r.label, r.column, r.after, r.group))
         and not series.are("ranked-words", r.column, r.label, r.after)
     ]
     counters = _progress(found)

@@ -61,6 +61,8 @@ def test_a_table_of_a_page_in_a_notebook(statements):
         '{"accept": {"kl": 0.02}}',
         "[check] 16/48\n[check] 32/48\n[check] 48/48 tokens match",
         "The averages are r: 75.84, p: 69.54.",
+        "accept up to **2.0** for ratios",
+        "non-finite values: 0 of 384768\nsame argmax yes\ntoken 612.4 ms",
         "all ratios, limit 1.5\nsum 12.7\nmean 1.9\ntotal 3.4\n",
     ],
 )
@@ -88,6 +90,32 @@ def test_a_module_that_one_side_lacks_or_has_otherwise(row, expected, statements
     assert [s.statement for s in said] == [expected]
     assert read_statements(f"{head}{same}{row} fused into one |\n", statements) == []
     assert read_statements(f"{head}{same}{row}  |\n| qkv | - | 24 |  |\n", statements) == []
+
+
+def test_errors_of_two_sides_without_a_name(statements):
+    head = "distance to the truth, relative L2\n\n| part | HF | ours |\n|---|---|---|\n"
+    rows = "".join(f"| {name} | 2.0e-3 | {v * 2e-3:.3e} |\n" for name, v in PARTS)
+    said = {s.subject: s.value for s in read_statements(head + rows, statements)}
+    assert said == {name: pytest.approx(v, rel=1e-3) for name, v in PARTS}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The ratios are: the norm 1.02, and 3.9 for the gate.\nThe head has 1.01, the mlp 1.0.\n",
+        "ratio\n"
+        + "".join(json.dumps({"name": n, "x": 1.02, "y": [1.1, 3.9]}) + "\n" for n in ROWS),
+    ],
+)
+def test_figures_beside_those_that_are_read_stay_unread(text, statements):
+    """The ones that are read may be the sound ones."""
+    assert read(text, statements).unsure
+
+
+def test_a_task_of_a_table_of_tasks(statements):
+    text = "task,hf,neuron\ngsm8k,71.2,71.4\nour own exam,64.0,51.1\n"
+    said = {s.subject: (s.value, s.limit) for s in read_statements(text, statements)}
+    assert said["our own exam"] == (0.511, 0.64)
 
 
 def test_scores_of_two_sides(statements):
