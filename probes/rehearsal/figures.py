@@ -18,6 +18,7 @@ WHERE = "rehearsal"
 _ENOUGH = 8  # fewer examples than this say nothing
 _FIELDS = {"rate-zero-again": "learning_rate", "rate-rising-faster": "learning_rate",
            "rate-zero-first": "learning_rate", "rate-negative": "learning_rate",
+           "rate-only-rising": "learning_rate", "padding-scored": "weights",
            "first-beta-larger": "beta1", "answer-of-another": "target_tokens",
            "advantages-not-negative": "advantages", "prompt-scored": "weights",
            "example-unscored": "weights",
@@ -94,6 +95,10 @@ def _rates(steps: Sequence[Event]) -> Iterator[Figure]:
     if rising:
         yield Figure("rate-rising-faster", steps[-1], rising, len(rates),
                      rates[-1] / rates[-1 - rising])  # fmt: skip
+    growth = [b - a for a, b in pairwise(rates)]
+    if growth and 0 < max(growth) < 1.01 * min(growth):
+        yield Figure("rate-only-rising", steps[-1], len(rates), len(rates), rates[-1] / rates[0]
+                     if rates[0] > 0 else len(rates))  # fmt: skip
     swapped = [e for e in steps if e.what.beta1 > e.what.beta2 > 0]
     if swapped:
         yield Figure(
@@ -234,12 +239,35 @@ def _scored(plain: Sequence[Event]) -> Iterator[Figure]:
     whole = sum(all(pull_of(x)) for x in kept)
     if whole == len(kept) and _template(kept):
         yield Figure("prompt-scored", plain[0], whole, len(kept))
+    yield from _ends(plain[0], kept)
     partly = [(x, first_scored(x)) for x in kept if 0 < first_scored(x) < len(x.tokens)]
     if len(partly) < _ENOUGH or len({first for _, first in partly}) < 2:
         return
     at, before = (Counter(x.tokens[first - by] for x, first in partly) for by in (0, 1))
     if len(before) == 1 and len(at) > 2:
         yield Figure("first-answer-token-unscored", plain[0], len(partly), len(kept))
+
+
+def _ends(at: Event, kept: Sequence[Example]) -> Iterator[Figure]:
+    """Examples of one length whose answers end with one token, again and again, as padding does;
+    and answers behind prompts that have no common end."""
+    scored = [x for x in kept if pull_of(x)[-1] and x.inputs.get("target_tokens")]
+    ends = Counter(x.inputs["target_tokens"][-1] for x in scored)
+    if len(scored) < _ENOUGH or not ends:
+        return
+    token, most = ends.most_common(1)[0]
+    again = [_run(x, token) for x in scored]
+    if len({len(x.tokens) for x in scored}) == 1 and len({*again}) > 2:
+        many = sum(run > 1 for run in again)
+        yield Figure("padding-scored", at, many, len(scored), many / len(scored))
+    elif all(first_scored(x) for x in scored) and len({len(x.tokens) for x in scored}) > 2:
+        yield Figure("answer-without-end", at, len(ends), len(scored), most / len(scored))
+
+
+def _run(example: Example, token: float) -> int:
+    """How many targets at the end of an example are ``token``."""
+    targets = example.inputs["target_tokens"]
+    return next((n for n, each in enumerate(reversed(targets)) if each != token), len(targets))
 
 
 def _template(kept: Sequence[Example]) -> bool:

@@ -75,6 +75,23 @@ for n in range(4):
     step(data, "importance_sampling")
 """
 SHOW = PASS + "ask([QUESTION(text) for text in ('what now', 'and then')])\n"
+WARMING = """
+for n in range(12):
+    rate = 1e-4 * min(1, (n + 1) / LENGTH)
+    step(rows[n % 4 * 8 :][:8], adam=types.AdamParams(learning_rate=rate))
+"""
+PADDED = """
+def padded(n):
+    answer = [*encode("so " * (n % 6)), 3]
+    missing = 20 - len(answer)
+    weights = [*[0.0] * 12, *[1.0] * len(answer), *[WEIGHT] * missing]
+    return datum(render(f"what is {n:2}")[:13], [*answer, *[9] * missing], weights=weights)
+rows = [padded(n) for n in range(32)]
+""" + PASS  # fmt: skip
+OPEN = """
+rows = [datum(render(f"what is {n}"), [*encode(f"it is {n * n} " + "abc"[: n % 4])END])
+        for n in range(32)]
+""" + PASS  # fmt: skip
 
 # name: the diagnosis, the script, and what stands for one word of it with the fault and without it
 TWINS = {
@@ -94,6 +111,10 @@ TWINS = {
         "prompt = prompts[number - 4]", "pass"),
     "a prompt without its template": (
         "tinker.sampling.prompt-unlike-training", SHOW, "QUESTION", "encode", "render"),
+    "a warm-up longer than the run": (
+        "tinker.hyperparams.adam-settings", WARMING, "LENGTH", "500", "4"),
+    "padding with a weight": ("tinker.data.loss-mask-wrong", PADDED, "WEIGHT", "1.0", "0.0"),
+    "answers without an end": ("tinker.data.missing-end-token", OPEN, "END", "", ", 3"),
 }  # fmt: skip
 
 
