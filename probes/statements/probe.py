@@ -14,7 +14,6 @@ from ...facts.kinds import Vocabulary
 from ...facts.problems import UNREAD_FIGURES, Location
 from ...facts.statements import Statement
 from ...reading.statements import reader
-from ...reading.statements.figures import times
 from ...reading.statements.reader import Said
 from ..outcome import Collector, Outcome
 
@@ -155,4 +154,6 @@ def _share(value: float | str, statement: Statement) -> float | str:
     above = statement.percent_above
     if above is None or isinstance(value, str) or value <= above:
         return value
+    from ...reading.statements.pairs import times
+
     return times(value, 0.01)

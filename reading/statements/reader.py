@@ -84,6 +84,8 @@ def read(
         return Reading()  # most texts, for which nothing more is imported
     admitted = names.admitted(text)
     one = _one_by_one(text, names, admitted, weights, listed)
+    if not (one.said or listed or names.has_sides(text) or "/" in text or " of " in text):
+        return one  # there is nothing to compare
     lines = text.split("\n")
     shown = "\n".join("" if n in code else line for n, line in enumerate(lines, 1))
     from .series import Series

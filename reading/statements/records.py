@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..text.markup import without_tags
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -101,7 +99,10 @@ def records_of(text: str) -> Iterator[Record]:
 
 def parts_of(text: str) -> Iterator[Record | Line]:
     """The records of the objects and tables of a text, and the lines around them."""
-    text = without_tags(text)
+    if "</" in text:
+        from ..text.markup import without_tags
+
+        text = without_tags(text)
     tree = _object(text)
     yield from _walk(tree, (), 0) if tree is not None else _lines(text)
 

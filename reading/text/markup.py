@@ -16,6 +16,5 @@ _BLOCK_TAG = re.compile(r"</?(?:li|ul|ol|p|div|br|h[1-6])(?: [^<>]{0,200})?/?>")
 def without_tags(text: str) -> str:
     """A text with its tables and blocks of HTML as lines; numbers of lines stay where each tag has
     a line of its own."""
-    if "<t" in text:
-        text = _TAG.sub("", _BETWEEN_ROWS.sub("\n", _BETWEEN_CELLS.sub(" | ", text)))
-    return _BLOCK_TAG.sub("\n", _HEAD_TAG.sub("\n# ", text)) if "</" in text else text
+    rows = _BETWEEN_ROWS.sub("\n", _BETWEEN_CELLS.sub(" | ", text))
+    return _BLOCK_TAG.sub("\n", _HEAD_TAG.sub("\n# ", _TAG.sub("", rows)))
