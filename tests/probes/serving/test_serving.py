@@ -98,12 +98,7 @@ def test_a_limit_that_nobody_told_is_not_known(vocabulary, tmp_path):
 def test_messages_come_along_where_the_log_is_found(vocabulary):
     units, _ = find_units([DATA / "sglang_rank.log"], vocabulary)
     facts = gather_unit(units[0], vocabulary).facts
-    assert {f.kind for f in facts} == {
-        "serving",
-        "served_adapter",
-        "error_message",
-        "hyperparameter",
-    }
+    assert {f.kind for f in facts} == {"serving", "served_adapter", "error_message"}
 
 
 def test_packed_and_rotated(vocabulary, tmp_path):
