@@ -40,10 +40,12 @@ def strata(
     Raises :class:`NegationCycleError` if there is no stratification.
     """
     level: dict[Predicate, int] = dict(below or {})
-    highest = len(rules) + max(level.values(), default=0)
+    lowest = max(level.values(), default=0)
     for rule in rules:
         for predicate in rule.derives:
             level.setdefault(predicate, 0)
+    # A level is higher than another by a negation only, and no chain has the same one twice.
+    highest = lowest + sum(not rule.negates.isdisjoint(level) for rule in rules)
     result = [0] * len(rules)
     by_input = _users(rules, level)
     pending = list(range(len(rules)))
