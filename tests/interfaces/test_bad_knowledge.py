@@ -58,8 +58,8 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def errors(diagnose, folder, slow_steps):
-    answer = diagnose("--facts", slow_steps, "--kb", folder, "--format", "json")
+def errors(on_small, folder, slow_steps):
+    answer = on_small("--facts", slow_steps, "--kb", folder, "--format", "json")
     assert (answer.code, answer.err) == (3, "")
     report = answer.json
     assert (report["status"], report["diagnoses"]) == ("error", [])
@@ -67,8 +67,8 @@ def errors(diagnose, folder, slow_steps):
 
 
 @pytest.fixture(scope="module")
-def text(diagnose, folder, slow_steps):
-    answer = diagnose("--facts", slow_steps, "--kb", folder, "--all")
+def text(on_small, folder, slow_steps):
+    answer = on_small("--facts", slow_steps, "--kb", folder, "--all")
     assert (answer.code, answer.out) == (3, "")
     return " ".join(answer.err.split())
 
