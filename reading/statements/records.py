@@ -167,8 +167,7 @@ def _walk(
         whose, what = (name, column) if is_column else (" | ".join(label), name)
         told = f"{name}: {value.value}"
         row = "  ".join((beside, *path[-_NEAR:]))
-        found = Record(line, group, whose, what, *_value(value.value))
-        yield found._replace(told=told, beside=row)
+        yield _valued(Record(line, group, whose, what, "", told=told, beside=row), value.value)
 
 
 def _items(node: Node, path: tuple[str, ...], depth: int, beside: str) -> Iterator[Record]:
@@ -289,8 +288,8 @@ def _rows(lines: Sequence[str], start: int, end: int, title: str) -> Iterator[Re
         label = words[0] if is_named else f"{head[0]} {row[0]}"
         for column, cell in zip(head, row, strict=True):
             if cell or column:
-                found = Record(number + 1, f"{start}:{title}", label, column, *_value(cell))
-                yield found._replace(told=f"{column}: {cell}", beside=beside)
+                place = number + 1, f"{start}:{title}", label, column, ""
+                yield _valued(Record(*place, told=f"{column}: {cell}", beside=beside), cell)
 
 
 def _cell(cell: str) -> re.Match[str] | None:
@@ -298,23 +297,20 @@ def _cell(cell: str) -> re.Match[str] | None:
     return found if found and any(map(str.isdigit, found[1])) else None
 
 
-class _Value(NamedTuple):
-    value: float | str
-    unit: str = ""
-    of: float | None = None
-    after: str = ""
-    aside: bool = False
-    replaced: bool = False
-    broken: bool = False
-
-
-def _value(cell: str) -> _Value:
+def _valued(record: Record, cell: str) -> Record:
+    """A record with the value of a cell."""
     if share := _SHARE.match(cell):
-        return _Value(float(share[1]), "", float(share[2]))
+        return record._replace(value=float(share[1]), of=float(share[2]))
     if found := _cell(cell):
-        number = found[1].replace(",", "")
-        return _Value(float(number), found[2] or "", broken="." in number or "e" in number)
-    return _Value(cell[:_SHORT])
+        value, broken = _number(found[1])
+        return record._replace(value=value, unit=found[2] or "", broken=broken)
+    return record._replace(value=cell[:_SHORT])
+
+
+def _number(written: str) -> tuple[float, bool]:
+    """The value of a number, and whether it has decimals or an exponent."""
+    plain = written.replace(",", "")
+    return float(plain), "." in plain or "e" in plain.lower()
 
 
 def _fields(part: Line) -> Iterator[Record]:
@@ -327,10 +323,8 @@ def _fields(part: Line) -> Iterator[Record]:
     ]
     for m in _FIGURE.finditer(line, at):
         if any(map(str.isdigit, m[1])):
-            plain = m[1].replace(",", "")
-            places.append(
-                (m.start(), m.end(1), float(plain), 0.0, "." in plain or "e" in plain.lower())
-            )
+            value, broken = _number(m[1])
+            places.append((m.start(), m.end(1), value, 0.0, broken))
     label, kept = "", list[Record]()
     for start, end, value, of, broken in sorted(places, key=lambda each: (each[0], -each[1])):
         if start < at:
@@ -357,21 +351,8 @@ def _fields(part: Line) -> Iterator[Record]:
         unit = _UNIT.match(line, end)
         said = unit[1] if unit else ""
         is_aside = line.count("(", 0, start) > line.count(")", 0, start)
-        kept.append(
-            Record(
-                number,
-                f"line:{title}",
-                label,
-                column,
-                value,
-                said,
-                of or None,
-                "",
-                is_aside,
-                False,
-                broken,
-            )
-        )
+        place = number, f"line:{title}", label, column, value, said, of or None
+        kept.append(Record(*place, aside=is_aside, broken=broken))
         at = unit.end() if unit else end
     if kept:
         kept[-1] = kept[-1]._replace(after=line[at : at + _SHORT].strip())

@@ -70,7 +70,6 @@ class Series:
         self.text, self.names, self.admitted = text, names, admitted
         self.records = [*_lists(records_of(text))]
         self.figures = [r for r in self.records if isinstance(r.value, float)]
-        self.heard = words(text)
         self.behaving = {s.behaves: s for s in names.statements if s.behaves and s.name in admitted}
 
     def are(self, name: str, *texts: str) -> bool:
