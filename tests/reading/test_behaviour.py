@@ -60,7 +60,7 @@ def test_a_table_of_a_page_in_a_notebook(statements):
         "We take a KL of at most 0.02 for granted.",
         '{"accept": {"kl": 0.02}}',
         "[check] 16/48\n[check] 32/48\n[check] 48/48 tokens match",
-        "The averages are r: 75.84, p: 69.54.",
+        "model: small\naverages: {r: 75.84, p: 69.54}\nhours: 3.7\n",
         "accept up to **2.0** for ratios",
         "non-finite values: 0 of 384768\nsame argmax yes\ntoken 612.4 ms",
         "all ratios, limit 1.5\nsum 12.7\nmean 1.9\ntotal 3.4\n",
@@ -132,7 +132,12 @@ def test_tokens_alike_are_summed(statements):
     assert said.value == pytest.approx(186 / 192, abs=1e-5)
 
 
+def test_a_row_for_all_parts_is_no_part(statements):
+    text = "ratios, limit 1.5\n\n" + markdown([*PARTS, ("average", 1.95), ("sum", 7.78)])
+    assert {s.subject for s in read_statements(text, statements)} == set(ROWS)
+
+
 def test_code_of_a_cell_is_no_record(statements):
-    text = "ratio\nlimit = 1.5\nnorm = 1.02\nmlp = 1.31\nscan = 9.9\n"
-    shown = read(text, statements, code=range(2, 6)).said
-    assert all(s.limit is None for s in shown)
+    text = "ratios of all parts\n" + "".join(f"{n} {v}\n" for n, v in PARTS)
+    assert {s.subject for s in read(text, statements).said} == set(ROWS)
+    assert read(text, statements, code=range(2, 6)).said == ()
